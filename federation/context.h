@@ -18,6 +18,7 @@ typedef struct udpai_context {
     /* In what clients report, and in its own reports: of a replica its own, else the same. */
     udpa_bytes *reporter_id, *reporter_instance;
     udpai_store *store;
+    size_t list_part;   /* of what replicas have is compared in one turn */
     uint64_t n_commits; /* of the durable engine that are done; each order carries it */
     udpai_durable_position position; /* up to which it has what its replicas have committed */
     bool is_durable, is_endpoint, peers_are_anonymous;

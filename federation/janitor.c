@@ -9,8 +9,9 @@ struct udpai_janitor {
     bool is_known, is_on;
     bool is_alike;    /* all members have one configuration … */
     uint64_t configs; /* … and a digest of those that they have */
-    udpai_places hidden;
+    udpai_places hidden, hidden_for_now;
     udpai_timer grace; /* set: what is hidden will be removed then */
+    udpai_timer late;  /* set: what is hidden for now is judged again then */
     bool is_due;
     size_t next; /* of `hidden`, while it is due */
 };
@@ -26,10 +27,26 @@ on_grace(udpai_timer *timer)
     udpai_context_touch(janitor->context);
 }
 
+static void
+on_late(udpai_timer *timer)
+{
+    udpai_context_list_again(UDPAI_CONTAINER_OF(timer, udpai_janitor, late)->context);
+}
+
 static bool
 may_remove(const udpai_janitor *janitor)
 {
-    return janitor->is_on && janitor->is_alike && udpai_janitor_n_hidden(janitor) > 0;
+    return janitor->is_on && janitor->is_alike && udpai_places_n(&janitor->hidden) > 0;
+}
+
+static void
+plan_late(udpai_janitor *janitor)
+{
+    if (!udpai_places_n(&janitor->hidden_for_now))
+        udpai_timer_cancel(&janitor->late);
+    else if (!udpai_timer_is_set(&janitor->late))
+        udpai_timer_set(janitor->context->wheel, &janitor->late,
+                        udpai_context_now(janitor->context) + UDPAI_JANITOR_LATE_MS);
 }
 
 static void
@@ -100,19 +117,31 @@ udpai_janitor_is_known(const udpai_janitor *janitor)
 
 /* ---- what is hidden ---- */
 
-bool
-udpai_janitor_hide(udpai_janitor *janitor, const udpai_place *place)
-{
-    bool is_added = udpai_places_add(&janitor->hidden, place);
-    plan(janitor);
-    return is_added;
-}
-
 void
 udpai_janitor_show(udpai_janitor *janitor, const udpai_place *place)
 {
     if (udpai_places_remove(&janitor->hidden, place))
         plan(janitor);
+    if (udpai_places_remove(&janitor->hidden_for_now, place))
+        plan_late(janitor);
+}
+
+bool
+udpai_janitor_hide(udpai_janitor *janitor, const udpai_place *place)
+{
+    udpai_janitor_show(janitor, place);
+    bool is_added = udpai_places_add(&janitor->hidden, place);
+    plan(janitor);
+    return is_added;
+}
+
+bool
+udpai_janitor_hide_for_now(udpai_janitor *janitor, const udpai_place *place)
+{
+    udpai_janitor_show(janitor, place);
+    bool is_added = udpai_places_add(&janitor->hidden_for_now, place);
+    plan_late(janitor);
+    return is_added;
 }
 
 udpa_err
@@ -129,13 +158,15 @@ void
 udpai_janitor_show_all(udpai_janitor *janitor)
 {
     udpai_places_clear(&janitor->hidden);
+    udpai_places_clear(&janitor->hidden_for_now);
     plan(janitor);
+    plan_late(janitor);
 }
 
 size_t
 udpai_janitor_n_hidden(const udpai_janitor *janitor)
 {
-    return udpai_places_n(&janitor->hidden);
+    return udpai_places_n(&janitor->hidden) + udpai_places_n(&janitor->hidden_for_now);
 }
 
 /* ---- removing it ---- */
@@ -187,7 +218,9 @@ udpai_janitor_new(udpai_janitor **ret_janitor, udpai_context *context)
     janitor->context = context;
     janitor->is_alike = true;
     udpai_places_init(&janitor->hidden);
+    udpai_places_init(&janitor->hidden_for_now);
     udpai_timer_init(&janitor->grace, on_grace);
+    udpai_timer_init(&janitor->late, on_late);
     *ret_janitor = janitor;
     return UDPA_OK;
 }
@@ -198,6 +231,8 @@ udpai_janitor_free(udpai_janitor *janitor)
     if (!janitor)
         return;
     udpai_timer_cancel(&janitor->grace);
+    udpai_timer_cancel(&janitor->late);
     udpai_places_done(&janitor->hidden);
+    udpai_places_done(&janitor->hidden_for_now);
     udpai_free(janitor);
 }

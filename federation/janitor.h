@@ -12,6 +12,9 @@
 
 /* So long all replicas must have one configuration before what that hides is removed. */
 #define UDPAI_JANITOR_GRACE_MS 10000
+/* What has ended by the time of this replica, clocks of others may be behind of: so long it stays
+ * there, and so often all is looked at again. */
+#define UDPAI_JANITOR_LATE_MS 3600000
 /* Removed with one proposal. */
 #define UDPAI_JANITOR_REMOVALS_MAX 100
 
@@ -33,6 +36,8 @@ bool udpai_janitor_is_known(const udpai_janitor *janitor);
 
 /* False without memory. */
 bool udpai_janitor_hide(udpai_janitor *janitor, const udpai_place *place);
+/* The same of what others may not hide yet: the time has ended it, or has not come. */
+bool udpai_janitor_hide_for_now(udpai_janitor *janitor, const udpai_place *place);
 /* Of what this replica has by itself, or does not know, though others share it: a PUT is hidden, a
  * DELETE is not any more. UDPA_ERR_NOMEM */
 udpa_err udpai_janitor_ignore(udpai_janitor *janitor, const udpai_durable_op *op);

@@ -226,16 +226,6 @@ evaluate(udpai_node *node)
         udpai_store_recheck_removals(node->context.store);
 }
 
-/* A removal that is not remembered any more here need not be in etcd either. */
-static void
-propose_forgotten(udpai_node *node, const udpai_durable_batch *batch)
-{
-    for (size_t i = 0; i < batch->ops.n; i++)
-        if (batch->ops.items[i].kind == UDPAI_DURABLE_DELETE &&
-            udpai_store_is_removal_key(udpai_bytes_view(batch->ops.items[i].origin)))
-            udpai_commits_propose_delete(node->commits, &batch->ops.items[i]);
-}
-
 static void
 propose_stamps(udpai_node *node)
 {
@@ -272,8 +262,6 @@ commit(udpai_node *node)
         batch = udpai_durable_batch_new();
     if (has_staged) /* behind what was done before it */
         udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);
-    if (batch && node->replica && udpai_replica_is_janitor(node->replica))
-        propose_forgotten(node, batch);
     if (batch && node->context.env.commit) {
         udpai_stamp_expiry(&node->context, batch);
         udpai_lapse_commit(node->parts.lapse, batch);
@@ -318,7 +306,7 @@ propose_as_janitor(udpai_node *node)
     while (udpai_replica_is_janitor(node->replica) &&
            (batch = udpai_stamps_next_deletion(node->parts.stamps)))
         udpai_commits_propose_batch(node->commits, batch);
-    while (udpai_replica_next_ended(node->replica, &op)) {
+    while (udpai_replica_next_obsolete(node->replica, &op)) {
         udpai_commits_propose_delete(node->commits, &op);
         udpai_durable_op_done(&op);
     }

@@ -173,6 +173,7 @@ typedef struct udpai_node_config {
     udpai_str instance;  /* which of those with this id it is; empty: the id identifies it */
     udpai_node_timing timing;
     udpai_store_options store;
+    size_t list_part; /* of what replicas have is compared in one turn; 0: 2,000 */
     const udpai_source_config *sources;
     size_t n_sources;
     const udpai_provider_config *providers;

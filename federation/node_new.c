@@ -29,6 +29,8 @@
 #include "model/client_type.h"
 #include "model/replica_id.h"
 
+#define LIST_PART 2000 /* a few milliseconds */
+
 /* A client that has vanished is not believed for as long as some source is away. */
 static bool
 is_certain(void *userdata, const udpa_resource *last)
@@ -82,6 +84,7 @@ make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *conf
     context->timing = config->timing;
     context->is_durable = config->is_durable;
     context->is_endpoint = config->is_endpoint;
+    context->list_part = config->list_part ? config->list_part : LIST_PART;
     context->peers_are_anonymous = config->peers_are_anonymous;
     context->is_restored = config->is_restored;
     context->is_of_set = config->replica.len > 0;

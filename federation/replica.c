@@ -9,13 +9,14 @@
 #include "federation/epoch.h"
 #include "federation/janitor.h"
 #include "federation/mesh.h"
+#include "federation/obsolete.h"
 #include "federation/places.h"
 #include "federation/position_fact.h"
 #include "federation/publishers.h"
 #include "federation/replica_accept.h"
 #include "federation/replica_held.h"
+#include "federation/replica_listing.h"
 #include "federation/replica_problems.h"
-#include "federation/replica_sweep.h"
 #include "federation/shares.h"
 #include "federation/signatures.h"
 #include "federation/stamps.h"
@@ -33,7 +34,8 @@ struct udpai_replica {
     struct udpai_agreement *agreement;
     struct udpai_shares *shares;
     udpai_list events;
-    UDPAI_VECTOR(udpai_durable_op) ended;
+    udpai_obsolete *obsolete;
+    udpai_replica_listing listing; /* of the first event, if it is a list */
     udpai_durable_position kept;
     uint64_t base;                 /* from which revisions count, as numbers of commits */
     bool kept_partial;             /* beside that position */
@@ -44,7 +46,7 @@ struct udpai_replica {
     udpai_replicated *members, *why, *keys, *hold; /* what the status refers to; NULL: nothing */
 };
 
-static bool next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
+static udpai_listed compare(void *userdata, const udpai_durable_op *op);
 
 udpa_err
 udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
@@ -62,11 +64,14 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
     replica->agreement = parts->agreement;
     replica->shares = parts->shares;
     udpai_list_init(&replica->events);
+    udpai_replica_listing_init(&replica->listing, parts->context, compare, replica);
     udpa_err err = udpai_janitor_new(&replica->janitor, parts->context);
+    if (err == UDPA_OK)
+        err = udpai_obsolete_new(&replica->obsolete, parts->context);
     if (err == UDPA_OK)
         *ret_replica = replica;
     else
-        udpai_free(replica);
+        udpai_replica_free(replica);
     return err;
 }
 
@@ -74,15 +79,13 @@ void
 udpai_replica_free(udpai_replica *replica)
 {
     udpai_list *at;
-    udpai_durable_op op;
     if (!replica)
         return;
     while ((at = udpai_list_pop(&replica->events)))
         udpai_replicated_free(UDPAI_LIST_ENTRY(at, udpai_replicated, node));
-    while (next_ended(replica, &op))
-        udpai_durable_op_done(&op);
+    udpai_replica_listing_done(&replica->listing);
+    udpai_obsolete_free(replica->obsolete);
     udpai_janitor_free(replica->janitor);
-    udpai_vector_done(&replica->ended);
     udpai_replicated_free(replica->members);
     udpai_replicated_free(replica->why);
     udpa_error_unref(replica->status.alarm);
@@ -168,12 +171,6 @@ udpai_replica_restore(udpai_replica *replica, const udpai_durable_op *op)
 
 /* ---- applying ---- */
 
-static udpai_str
-type_url_of(const udpai_durable_op *op)
-{
-    return (udpai_str){udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
-}
-
 static bool
 is_removal(const udpai_durable_op *op)
 {
@@ -195,52 +192,12 @@ struct ending {
 };
 
 static bool
-add_ended(udpai_replica *replica, const udpai_contribution *held)
-{
-    udpai_str key = udpai_origin_key(held->origin), name = udpai_resource_name(held->resource);
-    udpai_durable_op op = {.kind = UDPAI_DURABLE_DELETE};
-    if (udpa_bytes_new(&op.origin, key.data, key.len) == UDPA_OK &&
-        udpa_bytes_new(&op.name, name.data, name.len) == UDPA_OK &&
-        udpai_vector_push(&replica->ended, op)) {
-        replica->ended.items[replica->ended.n - 1].type =
-            udpa_bytes_ref(udpai_resource_type(held->resource));
-        return true;
-    }
-    udpai_durable_op_done(&op);
-    return false;
-}
-
-static bool
 note_ended(void *userdata, const udpai_contribution *held)
 {
     struct ending *ending = userdata;
     if (is_of_set(ending->replica, udpai_origin_key(held->origin)))
-        ending->has_failed = !add_ended(ending->replica, held);
+        ending->has_failed = udpai_obsolete_add(ending->replica->obsolete, held) != UDPA_OK;
     return !ending->has_failed;
-}
-
-static bool
-is_held(const udpai_replica *replica, const udpai_durable_op *op)
-{
-    udpai_contribution held;
-    udpai_store *store = replica->context->store;
-    const udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
-    return origin &&
-           udpai_store_get(store, origin, type_url_of(op), udpai_bytes_view(op->name), &held);
-}
-
-static void
-drop_those_held(udpai_replica *replica, size_t from)
-{
-    size_t n_left = from;
-    for (size_t i = from; i < replica->ended.n; i++) {
-        udpai_durable_op op = replica->ended.items[i];
-        if (is_held(replica, &op))
-            udpai_durable_op_done(&op);
-        else
-            replica->ended.items[n_left++] = op;
-    }
-    replica->ended.n = n_left;
 }
 
 static udpa_err
@@ -248,59 +205,25 @@ apply_removal(udpai_replica *replica, const udpai_durable_op *op)
 {
     udpai_store *store = replica->context->store;
     struct ending ending = {replica, false};
-    size_t n_before = replica->ended.n;
+    size_t n_before = udpai_obsolete_n(replica->obsolete);
     udpai_store_visit_name(store, udpai_resource_type_url(op->resource),
                            udpai_resource_name(op->resource), note_ended, &ending);
-    udpa_err err = ending.has_failed ? UDPA_ERR_NOMEM : udpai_store_end(store, op->resource, NULL);
-    drop_those_held(replica, n_before);
+    udpa_err err =
+        ending.has_failed ? UDPA_ERR_NOMEM : udpai_store_end_replicated(store, op->resource);
+    udpai_obsolete_drop_held(replica->obsolete, n_before);
     return err;
-}
-
-static bool
-is_same_place(const udpai_durable_op *a, const udpai_durable_op *b)
-{
-    return udpai_str_eq(udpai_bytes_view(a->origin), udpai_bytes_view(b->origin)) &&
-           udpai_str_eq(udpai_bytes_view(a->type), udpai_bytes_view(b->type)) &&
-           udpai_str_eq(udpai_bytes_view(a->name), udpai_bytes_view(b->name));
-}
-
-/* Who removes something deletes in etcd what he knows of it. */
-static void
-forget_ended(udpai_replica *replica, const udpai_durable_op *deleted)
-{
-    for (size_t i = replica->ended.n; i-- > 0;) {
-        if (!is_same_place(&replica->ended.items[i], deleted))
-            continue;
-        udpai_durable_op_done(&replica->ended.items[i]);
-        udpai_vector_remove_unordered(&replica->ended, i);
-    }
-}
-
-/* What is held now was put anew. */
-static bool
-next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
-{
-    while (replica->ended.n) {
-        udpai_durable_op op = replica->ended.items[--replica->ended.n];
-        if (!is_held(replica, &op)) {
-            *ret_op = op;
-            return true;
-        }
-        udpai_durable_op_done(&op);
-    }
-    return false;
 }
 
 /* The janitor finds it again, if it was another until now. */
 bool
-udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
+udpai_replica_next_obsolete(udpai_replica *replica, udpai_durable_op *ret_op)
 {
     if (!udpai_janitor_is_known(replica->janitor))
         return false;
-    bool is_any = next_ended(replica, ret_op);
+    bool is_any = udpai_obsolete_next(replica->obsolete, ret_op);
     while (is_any && !udpai_janitor_is_on(replica->janitor)) {
         udpai_durable_op_done(ret_op);
-        is_any = next_ended(replica, ret_op);
+        is_any = udpai_obsolete_next(replica->obsolete, ret_op);
     }
     return is_any;
 }
@@ -348,10 +271,20 @@ end_late(udpai_replica *replica, udpai_origin *origin, udpa_resource *resource)
     const udpai_contribution late = {.origin = origin, .resource = resource};
     udpai_store_withdraw(replica->context->store, origin, udpai_resource_type_url(resource),
                          udpai_resource_name(resource));
-    return add_ended(replica, &late) ? UDPA_OK : UDPA_ERR_NOMEM;
+    return udpai_obsolete_add(replica->obsolete, &late);
 }
 
-/* Another replica has let it in, perhaps by other rules. */
+/* In etcd it stays, until the rules of all replicas are the same, and clocks must have it, too. */
+static udpa_err
+hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op, bool is_for_now)
+{
+    const udpai_place place = udpai_place_of(op);
+    udpai_store_withdraw(replica->context->store, origin, place.type_url, place.name);
+    bool is_hidden = is_for_now ? udpai_janitor_hide_for_now(replica->janitor, &place)
+                                : udpai_janitor_hide(replica->janitor, &place);
+    return is_hidden ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 static bool
 is_allowed(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
 {
@@ -359,13 +292,23 @@ is_allowed(const udpai_replica *replica, const udpai_origin *origin, const udpai
            udpai_signatures_allow(replica->signatures, origin, op->resource);
 }
 
-/* In etcd it stays, until the rules of all replicas are the same. */
-static udpa_err
-hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op)
+/* Of a list: what applying it would do. */
+static udpai_listed
+compare(void *userdata, const udpai_durable_op *op)
 {
-    const udpai_place place = udpai_place_of(op);
-    udpai_store_withdraw(replica->context->store, origin, place.type_url, place.name);
-    return udpai_janitor_hide(replica->janitor, &place) ? UDPA_OK : UDPA_ERR_NOMEM;
+    const udpai_replica *replica = userdata;
+    const udpai_store *store = replica->context->store;
+    udpai_str key = udpai_bytes_view(op->origin);
+    const udpai_origin *origin = udpai_store_find_origin((udpai_store *)(uintptr_t)store, key);
+    udpai_contribution held;
+    if (!origin || !is_of_set(replica, key) || !holds(replica, origin, op->resource, &held))
+        return UDPAI_LISTED_NEW;
+    if (!has_it(replica, origin, op))
+        return UDPAI_LISTED_CHANGED;
+    if (udpai_shares_find(replica->shares, key))
+        return UDPAI_LISTED_SAME;
+    bool is_named = udpai_origin_identity(origin) || !op->identity;
+    return is_named && is_allowed(replica, origin, op) ? UDPAI_LISTED_SAME : UDPAI_LISTED_CHANGED;
 }
 
 static udpa_err
@@ -378,8 +321,13 @@ apply_put(udpai_replica *replica,
     if (udpai_store_removal_generation(store, op->resource) >
         udpa_resource_generation(op->resource))
         return end_late(replica, origin, op->resource);
-    if (!is_allowed(replica, origin, op))
-        return hide(replica, origin, op);
+    /* Another replica has let it in, perhaps by other rules. */
+    if (!udpai_access_allows(replica->access, origin, op->identity, op->resource))
+        return hide(replica, origin, op, false);
+    if (!udpai_signatures_allow(replica->signatures, origin, op->resource))
+        return hide(replica, origin, op,
+                    udpai_signatures_is_matter_of_time(replica->signatures, op->resource,
+                                                       UDPAI_JANITOR_LATE_MS / 1000));
     const udpai_place place = udpai_place_of(op);
     udpai_janitor_show(replica->janitor, &place);
     if (has_it(replica, origin, op))
@@ -400,17 +348,18 @@ apply_published(udpai_replica *replica, const udpai_durable_op *op)
     return apply_put(replica, origin, op, deadline_of(replica, origin, op));
 }
 
-/* Removals that are forgotten in etcd end here by themselves. */
 static void
 apply_delete(udpai_replica *replica, const udpai_durable_op *op)
 {
     udpai_store *store = replica->context->store;
     udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
     const udpai_place place = udpai_place_of(op);
-    forget_ended(replica, op);
+    udpai_obsolete_deleted(replica->obsolete, op);
     udpai_janitor_show(replica->janitor, &place);
-    if (origin && !is_removal(op))
-        udpai_store_withdraw(store, origin, type_url_of(op), udpai_bytes_view(op->name));
+    if (is_removal(op))
+        udpai_store_forget_removal(store, place.origin, place.type_url, place.name);
+    else if (origin)
+        udpai_store_withdraw(store, origin, place.type_url, place.name);
 }
 
 /* ---- what one replica reads for all ---- */
@@ -514,11 +463,15 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     udpa_err err = UDPA_OK;
     if (change->is_other)
         err = udpai_replica_forget_newer(replica->context, replica->shares, change->batch);
+    bool is_at_once = change->is_other || !replica->context->is_started; /* nobody is served yet */
+    if (change->is_all &&
+        !udpai_replica_listing_go_on(&replica->listing, change->batch, is_at_once))
+        return false;
     if (change->is_all)
         udpai_shares_take_marks(replica->shares, change->batch);
     if (err == UDPA_OK && change->is_all)
-        err = udpai_replica_end_others(replica->context, replica->shares, change->batch,
-                                       replica->keys ? replica->keys->batch : NULL);
+        err = udpai_replica_listing_end_others(&replica->listing, replica->shares,
+                                               replica->keys ? replica->keys->batch : NULL);
     if (change->is_all) {
         udpai_janitor_show_all(replica->janitor);
         udpai_stamps_clear(replica->stamps);
@@ -528,6 +481,7 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     udpai_context_touch(replica->context);
     if (err != UDPA_OK)
         return false;
+    udpai_replica_listing_reset(&replica->listing);
     replica->context->position = change->batch->position;
     replica->status.has_listed |= change->is_all;
     if (change->proof.key) {

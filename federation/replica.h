@@ -30,9 +30,9 @@ void udpai_replica_take(udpai_replica *replica, udpai_replicated *event);
 /* Applies changes. The next event that is none, when all before it are applied; the caller's. NULL:
  * there is none. Without memory a change stays, and the next call goes on. */
 udpai_replicated *udpai_replica_next(udpai_replica *replica);
-/* Of the janitor: what a removal has ended of which its replica did not know, and that is still in
- * etcd: a DELETE with references, the caller's. False: there is none. */
-bool udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
+/* Of the janitor: what is to be deleted in etcd (federation/obsolete.h), a DELETE with references,
+ * the caller's. False: there is none. */
+bool udpai_replica_next_obsolete(udpai_replica *replica, udpai_durable_op *ret_op);
 
 /* ---- what one of them does for all (federation/janitor.h) ---- */
 

@@ -44,13 +44,14 @@ keep(struct removals *removals, udpa_resource *removal)
 }
 
 static bool
-look(void *userdata, udpa_resource *removal, uint64_t deadline_ms)
+look(void *userdata, udpa_resource *removal, uint64_t deadline_ms, udpa_bytes *shared_key)
 {
     struct removals *removals = userdata;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(removal);
     const udpai_place place = key ? place_of(key, removal) : (udpai_place){0};
     udpa_err err = key ? udpai_places_find(&removals->kept, &place) : UDPA_ERR_NOMEM;
     (void)deadline_ms;
+    (void)shared_key;
     if (err == UDPA_OK)
         return true;
     removals->has_failed |=

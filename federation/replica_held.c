@@ -51,8 +51,9 @@ copy_contribution(void *userdata, const udpai_contribution *held)
 }
 
 static bool
-copy_removal(void *userdata, udpa_resource *removal, uint64_t deadline_ms)
+copy_removal(void *userdata, udpa_resource *removal, uint64_t deadline_ms, udpa_bytes *shared_key)
 {
+    (void)shared_key;
     struct copying *copying = userdata;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *origin = udpai_store_removal_key(removal);
     copying->has_failed |= !origin;

@@ -6,11 +6,19 @@
 #include "federation/publishers.h"
 #include "model/client_type.h"
 
+/* References. */
+struct forgotten {
+    udpa_bytes *key;
+    udpa_resource *removal;
+};
+
 struct sweep {
     udpai_store *store;
     const udpai_shares *shares;
-    udpai_places put; /* of those that are */
+    udpai_places *there;
+    size_t n; /* that it has */
     UDPAI_VECTOR(udpa_resource *) gone;
+    UDPAI_VECTOR(struct forgotten) forgotten;
     bool has_failed;
 };
 
@@ -23,7 +31,7 @@ look(void *userdata, const udpai_contribution *held)
         .type_url = udpai_resource_type_url(held->resource),
         .name = udpai_resource_name(held->resource),
     };
-    udpa_err err = udpai_places_find(&sweep->put, &place);
+    udpa_err err = udpai_places_find(sweep->there, &place);
     sweep->has_failed |= err == UDPA_ERR_NOMEM;
     if (err == UDPA_ERR_NOT_FOUND)
         sweep->has_failed |= !udpai_vector_push(&sweep->gone, held->resource);
@@ -38,6 +46,14 @@ is_all_in_etcd(const struct sweep *sweep, udpai_str key)
 {
     const udpai_share *share = udpai_shares_find(sweep->shares, key);
     return share ? share->is_marked : udpai_publisher_is_key(key);
+}
+
+static void
+count(void *userdata, udpai_origin *origin)
+{
+    struct sweep *sweep = userdata;
+    if (is_all_in_etcd(sweep, udpai_origin_key(origin)))
+        sweep->n += udpai_origin_n_contributions(origin);
 }
 
 static void
@@ -58,26 +74,62 @@ sweep_origin(void *userdata, udpai_origin *origin)
     }
 }
 
-udpa_err
-udpai_replica_end_others(const udpai_context *context,
-                         const udpai_shares *shares,
-                         const udpai_durable_batch *batch,
-                         const udpai_durable_batch *locked)
+/* ---- removals ---- */
+
+static bool
+look_at_removal(void *userdata,
+                udpa_resource *removal,
+                uint64_t deadline_ms,
+                udpa_bytes *shared_key)
 {
-    struct sweep sweep = {.store = context->store, .shares = shares};
-    udpai_places_init(&sweep.put);
-    for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++) {
-        const udpai_place place = udpai_place_of(&batch->ops.items[i]);
-        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT)
-            sweep.has_failed = !udpai_places_add(&sweep.put, &place);
+    struct sweep *sweep = userdata;
+    (void)deadline_ms;
+    if (!shared_key)
+        return true;
+    const udpai_place place = {
+        .origin = udpai_bytes_view(shared_key),
+        .type_url = udpai_resource_type_url(removal),
+        .name = udpai_resource_name(removal),
+    };
+    const struct forgotten forgotten = {shared_key, removal};
+    udpa_err err = udpai_places_find(sweep->there, &place);
+    if (err == UDPA_ERR_NOT_FOUND && udpai_vector_push(&sweep->forgotten, forgotten)) {
+        udpa_bytes_ref(shared_key);
+        udpa_resource_ref(removal);
+    } else if (err != UDPA_OK) {
+        sweep->has_failed = true;
     }
-    for (size_t i = 0; locked && i < locked->ops.n && !sweep.has_failed; i++) {
-        const udpai_place place = udpai_place_of(&locked->ops.items[i]);
-        sweep.has_failed = !udpai_places_add(&sweep.put, &place);
+    return !sweep->has_failed;
+}
+
+/* What all replicas have forgotten meanwhile. */
+static void
+sweep_removals(struct sweep *sweep)
+{
+    udpai_store_visit_removals(sweep->store, look_at_removal, sweep);
+    for (size_t i = 0; i < sweep->forgotten.n; i++) {
+        struct forgotten *one = &sweep->forgotten.items[i];
+        udpai_store_forget_removal(sweep->store, udpai_bytes_view(one->key),
+                                   udpai_resource_type_url(one->removal),
+                                   udpai_resource_name(one->removal));
+        udpa_bytes_unref(one->key);
+        udpa_resource_unref(one->removal);
     }
+    udpai_vector_done(&sweep->forgotten);
+}
+
+udpa_err
+udpai_replica_end_others(udpai_store *store,
+                         const udpai_shares *shares,
+                         udpai_places *there,
+                         size_t n_held)
+{
+    struct sweep sweep = {.store = store, .shares = shares, .there = there};
+    udpai_store_visit_origins(store, count, &sweep);
+    if (sweep.n != n_held)
+        udpai_store_visit_origins(store, sweep_origin, &sweep);
     if (!sweep.has_failed)
-        udpai_store_visit_origins(context->store, sweep_origin, &sweep);
-    udpai_places_done(&sweep.put);
+        sweep_removals(&sweep);
     udpai_vector_done(&sweep.gone);
     return sweep.has_failed ? UDPA_ERR_NOMEM : UDPA_OK;
 }

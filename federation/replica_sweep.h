@@ -5,13 +5,14 @@
 #define UDPAI_FEDERATION_REPLICA_SWEEP_H
 
 #include "federation/context.h"
+#include "federation/places.h"
 #include "federation/shares.h"
 
-/* @p batch: what is there, as PUTs. @p locked: what is there as well, but cannot be decrypted;
- * NULL: nothing. UDPA_ERR_NOMEM: some may have ended. */
-udpa_err udpai_replica_end_others(const udpai_context *context,
+/* Ends what the store has of the replicas and is not there. @p n_held: so many of what
+ * is there the store has. UDPA_ERR_NOMEM: some may have ended. */
+udpa_err udpai_replica_end_others(udpai_store *store,
                                   const udpai_shares *shares,
-                                  const udpai_durable_batch *batch,
-                                  const udpai_durable_batch *locked);
+                                  udpai_places *there,
+                                  size_t n_held);
 
 #endif

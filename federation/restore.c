@@ -164,6 +164,8 @@ static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
     udpai_str key = udpai_bytes_view(op->origin);
+    if (udpai_store_is_removal_key(key) && node->replica && !op->expires_us)
+        return udpai_store_end_replicated(node->context.store, op->resource);
     if (udpai_store_is_removal_key(key))
         return udpai_store_end(node->context.store, op->resource, NULL);
     if (udpai_store_is_seen_key(key))

@@ -221,6 +221,17 @@ udpai_signatures_allow(udpai_signatures *signatures,
     return verify(signatures, origin, resource, NULL) != UDPA_ERR_DENIED;
 }
 
+bool
+udpai_signatures_is_matter_of_time(const udpai_signatures *signatures,
+                                   const udpa_resource *resource,
+                                   int64_t late_s)
+{
+    const udpai_keyring *keyring = signatures->keyring;
+    int64_t end_s = keyring ? udpai_keyring_end_s(keyring, resource) : INT64_MAX;
+    return end_s != INT64_MAX && udpai_signatures_now_s(signatures) - late_s < end_s &&
+           udpai_keyring_verify(keyring, resource, end_s - 1, false, NULL) == UDPA_OK;
+}
+
 /* ---- removals ---- */
 
 static udpa_err

@@ -55,6 +55,12 @@ bool udpai_signatures_allow(udpai_signatures *signatures,
                             const udpai_origin *origin,
                             const udpa_resource *resource);
 
+/* It is refused for the time alone: what signs it has ended less than @p late_s ago, or has not
+ * begun. So it may be good by the clock of another replica. */
+bool udpai_signatures_is_matter_of_time(const udpai_signatures *signatures,
+                                        const udpa_resource *resource,
+                                        int64_t late_s);
+
 /* What a publisher has published to a set of replicas, or one has read for all, is signed again by
  * the janitor, for all of them. */
 typedef struct udpai_signed_anew {

@@ -26,8 +26,8 @@ keeps_out(const udpai_floor *floor)
 }
 
 /* Is it a removal, and is there anything that would come back without it? */
-static bool
-is_needed(const udpai_floor *floor)
+bool
+udpai_floor_is_needed(const udpai_floor *floor)
 {
     size_t at = 0;
     const udpai_stored *stored;
@@ -38,11 +38,33 @@ is_needed(const udpai_floor *floor)
 }
 
 static void
-renew(udpai_store *store, udpai_floor *floor)
+set_timer(const udpai_store *store, udpai_floor *floor)
 {
     udpai_timer_set(store->wheel, &floor->expiry,
                     store->wheel->now_ms + store->options.remember_ms);
+}
+
+void
+udpai_floor_renew(udpai_store *store, udpai_floor *floor)
+{
+    set_timer(store, floor);
     udpai_store_keep_removal(store, floor);
+}
+
+void
+udpai_floor_set_forgettable(udpai_store *store, udpai_floor *floor, bool is_forgettable)
+{
+    udpai_floors *floors = floors_of(store, floor->seen);
+    floors->n_forgettable += (size_t)is_forgettable - (size_t)floor->is_forgettable;
+    floor->is_forgettable = is_forgettable;
+}
+
+static void
+may_be_forgotten(udpai_store *store, udpai_floor *floor)
+{
+    udpai_floor_set_forgettable(store, floor, true);
+    if (store->forgettable)
+        store->forgettable(store->forgettable_userdata, floor->shared_key, floor->seen);
 }
 
 static void
@@ -51,8 +73,13 @@ on_expiry(udpai_timer *timer)
     udpai_floor *floor = UDPAI_CONTAINER_OF(timer, udpai_floor, expiry);
     udpai_store *store = floor->entry->type->store;
     udpai_store_entry *entry = floor->entry;
-    if (is_needed(floor)) {
-        renew(store, floor);
+    if (udpai_floor_is_needed(floor)) {
+        udpai_floor_renew(store, floor);
+        return;
+    }
+    if (floor->shared_key) { /* this may not be who can do it, or may fail to */
+        set_timer(store, floor);
+        may_be_forgotten(store, floor);
         return;
     }
     udpai_store_unkeep_removal(store, floor);
@@ -71,9 +98,11 @@ udpai_store_forget(udpai_store *store, udpai_floor *floor)
     udpai_store_keep_name(entry, floor->seen);
     udpai_list_remove(&floor->in_store);
     udpai_timer_cancel(&floor->expiry);
+    udpai_floor_set_forgettable(store, floor, false);
     floors_of(store, floor->seen)->n--;
     udpa_resource_unref(floor->seen);
     udpa_bytes_unref(floor->from_node);
+    udpa_bytes_unref(floor->shared_key);
     udpai_free(floor);
 }
 
@@ -87,20 +116,45 @@ forget_oldest(udpai_store *store, udpai_floors *floors)
 }
 
 /* Those that keep something from coming back are passed over, as far as that takes no long search:
- * there are no more of them than contributions. */
+ * there are no more of them than contributions. So are those of all replicas, which forget them
+ * soon. */
 static void
 bound_floors(udpai_store *store, udpai_floors *floors)
 {
-    for (int i = 0; i < FORGET_TRIES && floors->n > store->options.remember_max; i++) {
+    size_t max = store->options.remember_max;
+    for (int i = 0; i < FORGET_TRIES && floors->n - floors->n_forgettable > max; i++) {
         udpai_floor *oldest = UDPAI_LIST_ENTRY(floors->list.next, udpai_floor, in_store);
-        if (is_needed(oldest)) {
+        bool is_needed = oldest->is_in_use || udpai_floor_is_needed(oldest);
+        if (is_needed || oldest->shared_key) {
             udpai_list_remove(&oldest->in_store);
             udpai_list_append(&floors->list, &oldest->in_store);
+            if (!is_needed && !oldest->is_forgettable)
+                may_be_forgotten(store, oldest);
         } else {
             udpai_store_unkeep_removal(store, oldest);
             udpai_store_unkeep_seen(store, oldest);
             forget_oldest(store, floors);
         }
+    }
+}
+
+void
+udpai_floor_make_room(udpai_store *store, udpai_floor *floor)
+{
+    floor->is_in_use = true;
+    bound_floors(store, floors_of(store, floor->seen));
+    floor->is_in_use = false;
+}
+
+void
+udpai_store_forget_newer(udpai_store *store, udpai_store_entry *entry, const udpa_resource *let_in)
+{
+    for (size_t i = udpai_store_n_floors(entry); i-- > 0;) {
+        udpai_floor *floor = entry->more->floors.items[i];
+        if (floor->is_removal || !udpai_floor_outlives(floor, let_in))
+            continue;
+        udpai_store_unkeep_seen(store, floor);
+        udpai_store_forget(store, floor);
     }
 }
 
@@ -248,25 +302,47 @@ udpai_store_remember(udpai_store *store,
     bound_floors(store, floors_of(store, floor->seen));
 }
 
+/* It does not end here by itself any more. */
+static void
+share(udpai_store *store, udpai_floor *floor, udpa_bytes *key)
+{
+    bool is_same = floor->shared_key &&
+                   udpai_str_eq(udpai_bytes_view(floor->shared_key), udpai_bytes_view(key));
+    if (floor->shared_key && !is_same)
+        may_be_forgotten(store, floor);
+    udpa_bytes_ref(key);
+    udpa_bytes_unref(floor->shared_key);
+    floor->shared_key = key;
+    udpai_floor_set_forgettable(store, floor, false);
+}
+
 udpai_floor *
 udpai_store_remember_removal(udpai_store *store,
                              udpai_store_entry *entry,
                              udpa_resource *removal,
-                             udpa_bytes *from_node)
+                             udpa_bytes *from_node,
+                             udpa_bytes *shared_key)
 {
     udpai_floor *floor = get_floor(store, entry, removal);
-    if (!floor || (floor->is_removal &&
-                   udpa_resource_generation(floor->seen) >= udpa_resource_generation(removal)))
-        return floor;
-    udpai_store_unkeep_seen(store, floor);
-    udpa_resource_ref(removal);
-    udpa_resource_unref(floor->seen);
-    floor->seen = removal;
-    floor->is_removal = floor->is_unsent = true;
-    udpa_bytes_ref(from_node);
-    udpa_bytes_unref(floor->from_node);
-    floor->from_node = from_node;
-    remember(store, floor, removal);
-    udpai_store_keep_removal(store, floor);
+    if (!floor)
+        return NULL;
+    bool is_newer = !floor->is_removal ||
+                    udpa_resource_generation(removal) > udpa_resource_generation(floor->seen);
+    bool was_shared = floor->shared_key != NULL;
+    if (shared_key)
+        share(store, floor, shared_key);
+    if (is_newer) {
+        udpai_store_unkeep_seen(store, floor);
+        udpa_resource_ref(removal);
+        udpa_resource_unref(floor->seen);
+        floor->seen = removal;
+        floor->is_removal = floor->is_unsent = true;
+        udpa_bytes_ref(from_node);
+        udpa_bytes_unref(floor->from_node);
+        floor->from_node = from_node;
+        remember(store, floor, removal);
+    }
+    if (is_newer || (shared_key && !was_shared))
+        udpai_store_keep_removal(store, floor);
     return floor;
 }

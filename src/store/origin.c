@@ -8,6 +8,12 @@ udpai_origin_key(const udpai_origin *origin)
     return udpai_bytes_view(origin->key);
 }
 
+size_t
+udpai_origin_n_contributions(const udpai_origin *origin)
+{
+    return origin->n_contributions;
+}
+
 udpai_origin_class
 udpai_origin_rank(const udpai_origin *origin)
 {

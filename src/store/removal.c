@@ -47,7 +47,7 @@ visit_list(const udpai_list *list, udpai_store_removal_fn visit, void *userdata)
     UDPAI_LIST_FOREACH (at, list) {
         const udpai_floor *floor = UDPAI_LIST_ENTRY(at, udpai_floor, in_store);
         bool is_own = floor->is_removal && !floor->from_node && !floor->entry->type->is_client;
-        if (is_own && !visit(userdata, floor->seen, floor->expiry.due_ms))
+        if (is_own && !visit(userdata, floor->seen, floor->expiry.due_ms, floor->shared_key))
             return false;
     }
     return true;
@@ -86,6 +86,41 @@ bool
 udpai_store_is_removal_key(udpai_str origin_key)
 {
     return udpai_str_starts(origin_key, udpai_str_from(removal_key));
+}
+
+void
+udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn told, void *userdata)
+{
+    store->forgettable = told;
+    store->forgettable_userdata = userdata;
+}
+
+static void
+forget_removal(udpai_store *store, udpai_floor *floor)
+{
+    udpa_bytes_unref(floor->shared_key);
+    floor->shared_key = NULL;
+    udpai_floor_set_forgettable(store, floor, false);
+    if (udpai_floor_is_needed(floor)) {
+        udpai_floor_renew(store, floor);
+        return;
+    }
+    udpai_store_unkeep_removal(store, floor);
+    udpai_store_unkeep_seen(store, floor);
+    udpai_store_forget(store, floor);
+}
+
+void
+udpai_store_forget_removal(udpai_store *store, udpai_str key, udpai_str type_url, udpai_str name)
+{
+    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    for (size_t i = entry ? udpai_store_n_floors(entry) : 0; i-- > 0;) {
+        udpai_floor *floor = entry->more->floors.items[i];
+        if (floor->shared_key && udpai_str_eq(udpai_bytes_view(floor->shared_key), key))
+            forget_removal(store, floor);
+    }
+    if (entry)
+        udpai_store_mark_dirty(store, entry);
 }
 
 bool
@@ -131,11 +166,13 @@ keep(udpai_store *store, const udpai_floor *floor, const char *kind, udpa_resour
         store->durable_incomplete = true;
         return;
     }
+    bool ends_here = !floor->shared_key ||
+                     !udpai_str_eq(udpai_bytes_view(floor->shared_key), udpai_bytes_view(key));
     udpai_store_add_durable(store, &(udpai_durable_op){
                                        .kind = UDPAI_DURABLE_PUT,
                                        .origin = key,
                                        .resource = seen,
-                                       .deadline_ms = floor->expiry.due_ms,
+                                       .deadline_ms = ends_here ? floor->expiry.due_ms : 0,
                                    });
 }
 

@@ -393,6 +393,10 @@ udpai_store_put_replicated(udpai_store *store,
     store->applying = UDPAI_APPLYING_ANEW;
     udpa_err err = udpai_store_put(store, origin, resource, deadline_ms, NULL);
     store->applying = UDPAI_APPLYING_NONE;
+    udpai_store_entry *entry = udpai_store_find_entry(store, udpai_resource_type_url(resource),
+                                                      udpai_resource_name(resource));
+    if (err == UDPA_OK && entry)
+        udpai_store_forget_newer(store, entry, resource);
     return err;
 }
 
@@ -476,18 +480,42 @@ find_ended(const udpai_store_entry *entry, const udpai_floor *floor)
     return NULL;
 }
 
-udpa_err
-udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node)
+/* What it ends leaves floors of its own, for which there must be room. */
+static void
+end_by(udpai_store *store, const udpai_store_entry *entry, udpai_floor *floor)
+{
+    udpai_stored *stored;
+    floor->is_in_use = true;
+    while ((stored = find_ended(entry, floor)))
+        remove_stored(store, stored);
+    floor->is_in_use = false;
+    udpai_floor_make_room(store, floor);
+}
+
+static udpa_err
+end_all(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node, udpa_bytes *shared_key)
 {
     udpai_store_entry *entry = udpai_store_make_entry(store, removal);
     if (!entry)
         return UDPA_ERR_NOMEM;
-    const udpai_floor *floor = udpai_store_remember_removal(store, entry, removal, from_node);
-    udpai_stored *stored;
-    while (floor && (stored = find_ended(entry, floor)))
-        remove_stored(store, stored);
+    udpai_floor *floor = udpai_store_remember_removal(store, entry, removal, from_node, shared_key);
+    if (floor)
+        end_by(store, entry, floor);
     udpai_store_mark_dirty(store, entry); /* it goes with the next changes, if it is not needed */
     return floor || store->options.remember_max == 0 ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node)
+{
+    return end_all(store, removal, from_node, NULL);
+}
+
+udpa_err
+udpai_store_end_replicated(udpai_store *store, udpa_resource *removal)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = udpai_store_removal_key(removal);
+    return key ? end_all(store, removal, NULL, key) : UDPA_ERR_NOMEM;
 }
 
 /* The table moves while it is emptied, so the contributions are gone through. */

@@ -104,6 +104,8 @@ udpai_origin *udpai_origin_unref(udpai_store *store, udpai_origin *origin);
 /* Finds it, or NULL. */
 udpai_origin *udpai_store_find_origin(udpai_store *store, udpai_str key);
 udpai_str udpai_origin_key(const udpai_origin *origin);
+/* How many it has, of all types. */
+size_t udpai_origin_n_contributions(const udpai_origin *origin);
 /* The rank of the origin; recomputes what it contributes to. */
 void udpai_origin_set_rank(udpai_store *store,
                            udpai_origin *origin,
@@ -181,7 +183,8 @@ udpa_err udpai_store_put(udpai_store *store,
                          udpa_resource *resource,
                          uint64_t deadline_ms,
                          udpa_error **ret_error);
-/* The same of what all replicas of this node have (store/replication.h): it has been let in. */
+/* The same of what all replicas of this node have (store/replication.h): it has been let in, and
+ * what was newer here before does not count, if no removal did. */
 udpa_err udpai_store_put_replicated(udpai_store *store,
                                     udpai_origin *origin,
                                     udpa_resource *resource,
@@ -199,6 +202,20 @@ void udpai_store_set_expired(udpai_store *store, udpai_store_expired_fn expired,
  * is older and compares with it goes, whichever origin has it, and is kept out as long as that is
  * remembered. It is reported, but not to the node that it came from. */
 udpa_err udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node);
+/* The same of what all replicas of this node have (store/replication.h): it stays until they all
+ * forget it, by udpai_store_forget_removal(). Kept, it has no deadline. */
+udpa_err udpai_store_end_replicated(udpai_store *store, udpa_resource *removal);
+/* It was remembered as long as it must be; said again, after that time, as long as it is there. May
+ * not call back. */
+typedef void (*udpai_store_forgettable_fn)(void *userdata,
+                                           const udpa_bytes *key,
+                                           const udpa_resource *removal);
+void
+udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn told, void *userdata);
+/* The removal that replicas have under that key. While something here would come back without it,
+ * it is remembered like one that replicas do not have. */
+void
+udpai_store_forget_removal(udpai_store *store, udpai_str key, udpai_str type_url, udpai_str name);
 /* Are removals kept by the durable engine? False from the beginning. They come back as
  * contributions of origins of which this is true. */
 void udpai_store_set_keeps_removals(udpai_store *store, bool keeps);
@@ -292,7 +309,8 @@ bool udpai_store_get(const udpai_store *store,
 /* Removals that were not received from another node. False: it is enough. */
 typedef bool (*udpai_store_removal_fn)(void *userdata,
                                        udpa_resource *removal,
-                                       uint64_t deadline_ms);
+                                       uint64_t deadline_ms,
+                                       udpa_bytes *shared_key);
 /* Of all generations of this name that were seen, and removed, nothing is remembered: it is as if
  * they had never been. */
 void udpai_store_forget_name(udpai_store *store, udpai_str type_url, udpai_str name);

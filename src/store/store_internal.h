@@ -51,7 +51,10 @@ typedef struct udpai_floor {
     bool is_unsent; /* it was not reported yet */
     bool is_left;   /* the source that had it has it no more, and that is all that is known */
     bool is_kept;   /* by the durable engine, though it is no removal */
-    udpa_bytes *from_node; /* where the removal comes from; NULL: of no node */
+    udpa_bytes *shared_key; /* under which all replicas have it; NULL: they do not */
+    bool is_forgettable;    /* they were told */
+    bool is_in_use;         /* it must stay just now */
+    udpa_bytes *from_node;  /* where the removal comes from; NULL: of no node */
 } udpai_floor;
 
 /* What few entries have. */
@@ -127,7 +130,7 @@ typedef struct udpai_namespace_use {
 
 typedef struct udpai_floors {
     udpai_list list; /* oldest first */
-    size_t n;
+    size_t n, n_forgettable;
 } udpai_floors;
 
 /* Is what is put what was staged? Then it has its room, and … */
@@ -151,6 +154,8 @@ struct udpai_store {
     bool keeps_removals; /* removals go to the durable engine */
     udpai_store_remember_fn remember;
     void *remember_userdata;
+    udpai_store_forgettable_fn forgettable;
+    void *forgettable_userdata;
     udpai_list idle; /* origins that have no contributions, or had none */
     udpai_store_certain_fn certain;
     void *certain_userdata;
@@ -326,11 +331,23 @@ void udpai_store_remember(udpai_store *store,
 void udpai_store_note_kept_out(udpai_store *store, const udpai_stored *stored);
 void udpai_store_forget_all(udpai_store *store);
 void udpai_store_forget(udpai_store *store, udpai_floor *floor);
-/* Remembers a removal; NULL: nothing is remembered, or there is no memory. */
+/* Of what all replicas have: nothing else keeps it out than a removal that they have. */
+void
+udpai_store_forget_newer(udpai_store *store, udpai_store_entry *entry, const udpa_resource *let_in);
+/* Nothing but it keeps out what its authority had. */
+bool udpai_floor_is_needed(const udpai_floor *floor);
+void udpai_floor_set_forgettable(udpai_store *store, udpai_floor *floor, bool is_forgettable);
+/* Makes room for floors like this one, which stays. */
+void udpai_floor_make_room(udpai_store *store, udpai_floor *floor);
+/* So long again. */
+void udpai_floor_renew(udpai_store *store, udpai_floor *floor);
+/* Remembers a removal, which all replicas have under a key, or not: NULL. Returns NULL if nothing
+ * is remembered, or there is no memory. */
 udpai_floor *udpai_store_remember_removal(udpai_store *store,
                                           udpai_store_entry *entry,
                                           udpa_resource *removal,
-                                          udpa_bytes *from_node);
+                                          udpa_bytes *from_node,
+                                          udpa_bytes *shared_key);
 
 /* So long would its generation be remembered. */
 uint64_t udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *removed);

@@ -207,6 +207,7 @@ bring_up(replica *self)
                 .max_bytes = 1 << 30,
                 .max_withdrawal = 100,
             },
+        .list_part = 2,
         .is_durable = true,
         .peers_are_anonymous = true,
         .max_changes_ahead = 1,

@@ -132,6 +132,45 @@ other_rules_hide_and_show(void **state)
     assert_int_equal(n_proposals, 0);
 }
 
+static void
+list_put_of(fed_bed *bed, const char *uri)
+{
+    udpai_durable_batch *batch = new_batch();
+    add_put_of(batch, ROBOT, "com.acme/x", "1", uri);
+    tell_change(bed, batch, true);
+    flush(bed);
+}
+
+/* What a list has may be the same as before but for who has published it. */
+static void
+a_list_says_who_has_published_it(void **state)
+{
+    fed_bed *bed = *state;
+    begin(bed, "spiffe://acme/bob", "alice");
+    others_put_as(bed, ROBOT, "com.acme/x", "spiffe://acme/bob");
+    list_put_of(bed, "spiffe://acme/mallory");
+    assert_false(is_there(bed, "x"));
+    list_put_of(bed, "spiffe://acme/bob");
+    assert_value(bed, "CDS", "x", "1");
+}
+
+/* The state directory does not have that. */
+static void
+after_a_restart_a_list_says_it_too(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.instance = UDPAI_STR("the-set");
+    begin(bed, "spiffe://acme/bob", "alice");
+    others_put_as(bed, ROBOT, "com.acme/x", "spiffe://acme/bob");
+    bed->config.acl = acl_for("spiffe://acme/bob", "alice");
+    restart(bed);
+    udpai_acl_unref(bed->config.acl);
+    list_put_of(bed, "spiffe://acme/bob");
+    assert_value(bed, "CDS", "x", "1");
+    udpai_store *store = bed->node->context.store;
+    assert_non_null(udpai_origin_identity(udpai_store_find_origin(store, UDPAI_STR(ROBOT))));
+}
+
 /* ---- what is hidden by all is removed ---- */
 
 static void
@@ -321,6 +360,8 @@ main(void)
         replicated_test(rules_decide_by_all_names_of_the_publisher),
         replicated_test(what_is_hidden_is_not_effective_as_it_was_either),
         replicated_test(other_rules_hide_and_show),
+        replicated_test(a_list_says_who_has_published_it),
+        replicated_test(after_a_restart_a_list_says_it_too),
         replicated_test(what_all_hide_is_removed_after_a_while),
         replicated_test(what_one_hides_stays_in_etcd),
         replicated_test(what_is_shown_again_is_not_removed),
