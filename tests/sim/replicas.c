@@ -132,6 +132,7 @@ plan_replica(sim_node *node, sim_node_plan *plan)
     plan->config.is_durable = true;
     plan->config.set_id = UDPAI_STR("the-set");
     plan->config.replica = udpai_str_from(node->instance);
+    plan->config.list_part = self->seed % 4 ? 0 : 1 + self->seed % 23;
     plan->n_workers = self->seed % 3 == 0 ? 1 + node->index % 2 : 0;
     follow(self, plan, node->index, "upstream", self->upstream);
 }
@@ -402,6 +403,7 @@ trouble(scene *self)
     while (self->world.now_us < end_us) {
         disturb(self);
         stamps_disturb(self);
+        ambush(self);
         run_for(self, 1 + sim_below(chance, sim_below(chance, 3) ? SECOND / 2 : 2 * SECOND));
     }
 }
@@ -650,6 +652,7 @@ run(uint64_t seed, bool trace)
     self->world.trace = trace;
     sim_set_init(&self->set, &self->world, seed);
     stamps_begin(self);
+    ambush_begin(self);
     build(self);
     run_for(self, 10 * SECOND);
     for (int i = 0; i < N_ROUNDS; i++) {

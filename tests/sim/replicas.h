@@ -10,6 +10,8 @@
 #define SECOND UINT64_C(1000000)
 #define SPACE "com.acme"
 #define CLUSTER "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+/* How far a clock may be ahead, or behind: what is ahead by more than five minutes is rejected. */
+#define CLOCK_US (INT64_C(140) * 1000000)
 #define ENDPOINT "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 
 enum {
@@ -59,7 +61,7 @@ struct scene {
     sim_world world;
     uint64_t seed;
     sim_random chance; /* of what happens */
-    sim_random clock_chance;
+    sim_random clock_chance, ambush_chance;
     bool has_clocks; /* that are set; what ends by a time of the clock is left out then */
     sim_set set;
     sim_node *front; /* of the replicas */
@@ -101,11 +103,18 @@ void view_subscribe(view *self);
 
 /* ---- replicas_publish.c ---- */
 
+typedef enum preference {
+    PUBLISH_ANYTHING,
+    PUBLISH_NEW,     /* a name that is not there … */
+    PUBLISH_REMOVAL, /* … which is removed, and something else published */
+} preference;
+
 void publishers_begin(scene *self);
 void publishers_free(scene *self);
 /* Something new; true: it has begun. */
 bool publisher_try(publisher *self);
 bool publisher_is_idle(const publisher *self);
+void publisher_prefer(publisher *self, preference preferred);
 /* Publications with a receipt. */
 size_t publisher_n_committed(const publisher *self);
 sim_node *publisher_node(const publisher *self);
@@ -143,6 +152,12 @@ void stamps_disturb(scene *self);
 /* No replica ever has another content of a name with the same generation. */
 void stamps_check(scene *self, const sim_node *node, const udpa_resource *resource);
 
+/* ---- replicas_ambush.c ---- */
+
+void ambush_begin(scene *self);
+/* It may be one; this takes a second or two. */
+void ambush(scene *self);
+
 #define SCENE_COUNTS(X)                                                                            \
     X(KILLS, "replicas killed")                                                                    \
     X(WIPES, "replicas wiped")                                                                     \
@@ -153,6 +168,7 @@ void stamps_check(scene *self, const sim_node *node, const udpa_resource *resour
     X(OLD_MEMBERS, "members with an old state")                                                    \
     X(RESTORED, "older states of etcd")                                                            \
     X(MOVES, "streams cut")                                                                        \
+    X(AMBUSHES, "ambushes")                                                                        \
     X(CLOCKS, "clocks set")                                                                        \
     X(STALLS, "stalls")                                                                            \
     X(OK, "publications committed")                                                                \

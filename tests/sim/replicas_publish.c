@@ -9,7 +9,8 @@
 struct publisher {
     scene *owner;
     sim_node *node;
-    int index;
+    int index, fresh; /* the name that it has published last as a new one; -1: none */
+    preference preferred;
     bool is_busy;
     size_t n_committed;
     bool has[N_NAMES]; /* what is under way has that name */
@@ -102,9 +103,51 @@ add_unanswered(publisher *self, udpai_publication *publication)
     return is_any;
 }
 
+void
+publisher_prefer(publisher *self, preference preferred)
+{
+    if (preferred == PUBLISH_NEW)
+        self->fresh = -1;
+    self->preferred = preferred;
+}
+
+static bool
+add_new(publisher *self, udpai_publication *publication)
+{
+    for (int i = 0; i < N_OWN; i++) {
+        int at = self->index * N_OWN + i;
+        const story *of = &self->owner->stories[at];
+        if (story_value(of) || of->n + 1 >= N_OPS)
+            continue;
+        add_next(self, publication, at, false);
+        self->fresh = at;
+        return true;
+    }
+    return false;
+}
+
+/* False: there is nothing like what it prefers. */
+static bool
+add_preferred(publisher *self, udpai_publication *publication)
+{
+    if (self->preferred == PUBLISH_NEW && self->fresh < 0)
+        return add_new(self, publication);
+    if (self->preferred != PUBLISH_REMOVAL || self->fresh < 0)
+        return false;
+    story *of = &self->owner->stories[self->fresh];
+    if (!story_value(of) || of->n + 1 >= N_OPS)
+        return false;
+    of->ops[++of->n] = (op){.is_removal = true};
+    add_last(self, publication, self->fresh);
+    self->fresh = -1;
+    return true;
+}
+
 static void
 add_more(publisher *self, udpai_publication *publication)
 {
+    if (add_preferred(self, publication) && self->preferred == PUBLISH_NEW)
+        return;
     sim_random *chance = &self->owner->chance;
     static int number;
     char name[32];

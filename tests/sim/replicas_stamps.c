@@ -6,9 +6,6 @@
 
 #include "replicas.h"
 
-/* How far one may be ahead, or behind: what is ahead by more than five minutes is rejected. */
-#define CLOCK_US (140 * SECOND)
-
 /* What a generation of a name has. */
 typedef struct stamped {
     uint64_t content;
@@ -51,7 +48,7 @@ stamps_disturb(scene *self)
     if (!self->has_clocks || !sim_once_in(chance, 4))
         return;
     sim_node *node = self->set.replicas[sim_below(chance, self->set.n)].node;
-    node->clock_us = (int64_t)sim_below(chance, 2 * CLOCK_US) - (int64_t)CLOCK_US;
+    node->clock_us = (int64_t)sim_below(chance, 2 * CLOCK_US) - CLOCK_US;
     scene_counts[SCENE_CLOCKS]++;
     if (self->world.trace)
         fprintf(stderr, "%9" PRIu64 " the clock of %s is %" PRId64 " s ahead\n",
