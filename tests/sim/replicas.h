@@ -115,6 +115,8 @@ void publishers_free(scene *self);
 bool publisher_try(publisher *self);
 bool publisher_is_idle(const publisher *self);
 void publisher_prefer(publisher *self, preference preferred);
+/* With a receipt, and it is not removed. */
+bool publisher_has_published_new(const publisher *self);
 /* Publications with a receipt. */
 size_t publisher_n_committed(const publisher *self);
 sim_node *publisher_node(const publisher *self);

@@ -36,18 +36,17 @@ remove_what_is_not_known(scene *self)
     if (!behind->node->is_serving || !ahead->node->is_serving)
         return;
     behind->client.old_revision = self->set.etcd.revision;
-    size_t n_before = publisher_n_committed(one);
     move_publisher(self, one, ahead);
     publisher_prefer(one, PUBLISH_NEW);
-    for (int i = 0; i < 40 && publisher_n_committed(one) < n_before + 2; i++) {
-        run_for(self, SECOND / 40);
+    for (int i = 0; i < 400 && !publisher_has_published_new(one); i++) {
         (void)publisher_try(one);
+        run_for(self, SECOND / 400);
     }
     move_publisher(self, one, behind);
     publisher_prefer(one, PUBLISH_REMOVAL);
-    for (int i = 0; i < 40; i++) {
-        run_for(self, SECOND / 40);
+    for (int i = 0; i < 1200 && publisher_has_published_new(one); i++) { /* beyond a barrier */
         (void)publisher_try(one);
+        run_for(self, SECOND / 400);
     }
     publisher_prefer(one, PUBLISH_ANYTHING);
     self->chosen = NULL;

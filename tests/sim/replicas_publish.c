@@ -111,6 +111,13 @@ publisher_prefer(publisher *self, preference preferred)
     self->preferred = preferred;
 }
 
+bool
+publisher_has_published_new(const publisher *self)
+{
+    const story *of = self->fresh >= 0 ? &self->owner->stories[self->fresh] : NULL;
+    return of && of->ops[of->n].is_ok && !of->ops[of->n].is_removal;
+}
+
 static bool
 add_new(publisher *self, udpai_publication *publication)
 {
@@ -139,7 +146,6 @@ add_preferred(publisher *self, udpai_publication *publication)
         return false;
     of->ops[++of->n] = (op){.is_removal = true};
     add_last(self, publication, self->fresh);
-    self->fresh = -1;
     return true;
 }
 
