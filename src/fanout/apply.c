@@ -117,11 +117,25 @@ set_last(udpai_item *item, udpa_resource *before)
     item->more->last = is_needed ? udpa_resource_ref(before) : NULL;
 }
 
+/* Of those that it is the target of, whatever they are led to by the change. */
+static void
+change_hashes(const udpai_item *item, udpai_set_hash before, udpai_set_hash now)
+{
+    udpai_set_hash_leave(&now, before);
+    UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(item))
+        udpai_set_hash_join(&udpai_alias_sub_of(node)->subscription->names_hash, now);
+    UDPAI_LIST_FOREACH (own, udpai_item_name_subs(item))
+        if (udpai_target(udpai_name_sub_of(own)) == item)
+            udpai_set_hash_join(&udpai_name_sub_of(own)->subscription->names_hash, now);
+}
+
 static void
 commit(udpai_item *item, const udpai_change *change, size_t n_joining)
 {
     udpa_resource *before = item->resource;
+    udpai_set_hash hash_before = udpai_item_alone(item);
     set_item(item, change);
+    change_hashes(item, hash_before, udpai_item_alone(item));
     if (item->more) /* it was made for a removal */
         set_last(item, before);
     count_change(item, before);

@@ -138,7 +138,8 @@ struct udpai_subscription {
     udpai_view *filter;                  /* of the view; NULL: all of it is visible to it */
     udpai_list in_view, in_filter;
     udpai_cursor cursor;
-    udpai_map names;                            /* of udpai_name_sub */
+    udpai_map names;                            /* of udpai_name_sub, */
+    udpai_set_hash names_hash;                  /* and of what they lead to */
     udpai_list additions, removals, unanswered; /* of udpai_pending */
     udpai_map pending_items;                    /* of udpai_pending, by item: at most one of each */
     bool is_uncounted;                          /* it counts for no interest */

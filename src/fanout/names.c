@@ -50,6 +50,20 @@ way_to(const udpai_name_sub *sub, const udpai_item *target)
     return target == udpai_asked(sub) ? UDPAI_LEADS_HERE : UDPAI_LEADS_ELSEWHERE;
 }
 
+static void
+add_to_hash(const udpai_name_sub *sub)
+{
+    if (udpai_target(sub))
+        udpai_set_hash_join(&sub->subscription->names_hash, udpai_item_alone(udpai_target(sub)));
+}
+
+static void
+take_from_hash(const udpai_name_sub *sub)
+{
+    if (udpai_target(sub))
+        udpai_set_hash_leave(&sub->subscription->names_hash, udpai_item_alone(udpai_target(sub)));
+}
+
 /* If that is elsewhere it has what it needs more. */
 static void
 set_target(udpai_name_sub *sub, udpai_item *target)
@@ -57,6 +71,7 @@ set_target(udpai_name_sub *sub, udpai_item *target)
     udpai_item *old = udpai_target(sub), *asked = udpai_asked(sub);
     if (target == old)
         return;
+    take_from_hash(sub);
     if (target == asked || old == asked)
         count_indirect(asked, old == asked);
     if (sub->leads == UDPAI_LEADS_ELSEWHERE)
@@ -67,6 +82,7 @@ set_target(udpai_name_sub *sub, udpai_item *target)
         sub->more->target = target;
         udpai_list_append(&target->more->alias_subs, &sub->more->in_target); /* it has an alias */
     }
+    add_to_hash(sub);
     if (old && old != asked)
         udpai_item_release(old);
 }
@@ -295,6 +311,7 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
         delay_absence(sub, subscription->asked_ms + subscription->absent_delay_ms);
     subscription->subscriber->n_names++;
     udpai_list_append(&item->more->name_subs, &sub->in_item);
+    add_to_hash(sub);
     udpai_interest_name(subscription, item, true);
     sub->has_looked = item->more->n_nodes == 1;
     return sub;
@@ -306,6 +323,7 @@ free_sub(udpai_name_sub *sub)
     udpai_item *item = udpai_asked(sub);
     udpai_variant_refs_given_back(sub);
     set_target(sub, udpai_asked(sub));
+    take_from_hash(sub);
     udpai_list_remove(&sub->pending.node);
     udpai_list_remove(&sub->in_item);
     sub->subscription->subscriber->n_names--;

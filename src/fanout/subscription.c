@@ -3,6 +3,8 @@
 #include "fanout/resume.h"
 #include "fanout/variant.h"
 
+#include <assert.h>
+
 #include "model/name.h"
 
 /* What may wait to be called complete, beside all names that may be asked for, twice. */
@@ -450,9 +452,9 @@ udpai_subscription_userdata(const udpai_subscription *subscription)
     return subscription->userdata;
 }
 
-/* The state of what a name leads to counts under the name of the resource. */
-udpai_set_hash
-udpai_subscription_set_hash(const udpai_subscription *subscription)
+/* What a wildcard brings, too, counts once. */
+static udpai_set_hash
+hash_each(const udpai_subscription *subscription)
 {
     udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
     udpai_set_hash hash = udpai_filtered_view_set_hash(filtered);
@@ -464,6 +466,24 @@ udpai_subscription_set_hash(const udpai_subscription *subscription)
             udpai_set_hash_join(&hash, udpai_item_alone(item));
     }
     return hash;
+}
+
+#ifndef NDEBUG
+static bool
+is_hash(udpai_set_hash a, udpai_set_hash b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+#endif
+
+/* The state of what a name leads to counts under the name of the resource. */
+udpai_set_hash
+udpai_subscription_set_hash(const udpai_subscription *subscription)
+{
+    if (udpai_filtered_view_of(subscription).view)
+        return hash_each(subscription);
+    assert(is_hash(subscription->names_hash, hash_each(subscription)));
+    return subscription->names_hash;
 }
 
 bool

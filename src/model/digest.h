@@ -68,6 +68,14 @@ udpai_set_hash_join(udpai_set_hash *set, udpai_set_hash other)
     set->low += other.low;
 }
 
+/* Takes away what was joined. */
+static inline void
+udpai_set_hash_leave(udpai_set_hash *set, udpai_set_hash other)
+{
+    set->high -= other.high;
+    set->low -= other.low;
+}
+
 void udpai_set_hash_subtract(udpai_set_hash *set, udpai_str name, udpai_content_hash content);
 
 #endif

@@ -30,6 +30,38 @@ test_an_alias_leads_to_its_resource(void **state)
 }
 
 static void
+assert_same_state(fanout_reader *a, fanout_reader *b)
+{
+    udpai_set_hash x = udpai_subscription_set_hash(fanout_of(a, "CDS")),
+                   y = udpai_subscription_set_hash(fanout_of(b, "CDS"));
+    assert_true(x.high == y.high && x.low == y.low);
+}
+
+/* Whichever name it was asked for by. */
+static void
+test_the_state_has_what_aliases_lead_to(void **state)
+{
+    static const char *const changes[] = {"+CDS/a=2^other", "+CDS/a=3^other", "-CDS/a",
+                                          "+CDS/a=4^other", "+CDS/a=4"};
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1^other");
+    ask(bed, "other");
+    fanout_open(&two, bed);
+    fanout_ask(&two, "CDS", "a");
+    assert_same_state(&one, &two);
+    for (size_t i = 0; i + 1 < UDPAI_ARRAY_LEN(changes); i++) {
+        fanout_change(bed, changes[i]);
+        assert_same_state(&one, &two);
+    }
+    fanout_change(bed, changes[UDPAI_ARRAY_LEN(changes) - 1]);
+    udpai_set_hash none = udpai_subscription_set_hash(fanout_of(&one, "CDS"));
+    assert_true(none.high == 0 && none.low == 0);
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
+static void
 test_a_missing_alias_is_answered_as_it_was_asked(void **state)
 {
     fanout_bed *bed = *state;
@@ -273,6 +305,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         fanout_test(test_an_alias_leads_to_its_resource),
+        fanout_test(test_the_state_has_what_aliases_lead_to),
         fanout_test(test_a_missing_alias_is_answered_as_it_was_asked),
         fanout_test(test_an_alias_comes_and_goes_by_an_update),
         fanout_test(test_its_own_name_comes_first),
