@@ -317,13 +317,13 @@ new_sub(udpai_subscription *subscription, const udpai_locator *locator)
     return sub;
 }
 
+/* Its subscription goes with it, or its hash has it no more. */
 static void
 free_sub(udpai_name_sub *sub)
 {
     udpai_item *item = udpai_asked(sub);
     udpai_variant_refs_given_back(sub);
     set_target(sub, udpai_asked(sub));
-    take_from_hash(sub);
     udpai_list_remove(&sub->pending.node);
     udpai_list_remove(&sub->in_item);
     sub->subscription->subscriber->n_names--;
@@ -404,6 +404,8 @@ udpai_unsubscribe_locator(udpai_subscription *subscription,
     udpai_map_remove(&subscription->names, udpai_locator_key(locator, room));
     udpai_item *item = udpai_asked(sub);
     item->n_pins++; /* it may be needed below */
+    set_target(sub, item);
+    take_from_hash(sub);
     free_sub(sub);
     if (!udpai_subscription_covers(subscription, locator->name))
         udpai_held_forget(subscription, locator->name);
