@@ -95,13 +95,45 @@ udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn told,
     store->forgettable_userdata = userdata;
 }
 
+bool
+udpai_store_is_seen_key(udpai_str origin_key)
+{
+    return udpai_str_starts(origin_key, udpai_str_from(seen_key));
+}
+
+static bool
+is_same(const udpa_bytes *a, const udpa_bytes *b)
+{
+    return udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b));
+}
+
+/* One for each set of generations that compare, so that of a name there may be several. */
+static udpa_bytes *
+key_of(const char *kind, const udpa_resource *seen)
+{
+    udpai_hop hop = {0};
+    if (udpa_resource_n_hops(seen))
+        hop = udpai_resource_hop(seen, 0);
+    udpai_str authority = udpai_resource_authority(seen);
+    udpai_strbuf key = {0};
+    udpai_strbuf_printf(&key, "%s%d:%zu:%zu:", kind, udpai_resource_signature(seen) != NULL,
+                        authority.len, hop.node_id.len);
+    udpai_strbuf_str(&key, authority);
+    udpai_strbuf_str(&key, hop.node_id);
+    udpai_strbuf_str(&key, hop.authority);
+    return udpai_bytes_of(&key);
+}
+
+/* What came by another path since, replicas do not have: it ends here by itself. */
 static void
 forget_removal(udpai_store *store, udpai_floor *floor)
 {
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(removal_key, floor->seen);
+    bool is_theirs = key && is_same(key, floor->shared_key);
     udpa_bytes_unref(floor->shared_key);
     floor->shared_key = NULL;
     udpai_floor_set_forgettable(store, floor, false);
-    if (udpai_floor_is_needed(floor)) {
+    if (!is_theirs || udpai_floor_is_needed(floor)) {
         udpai_floor_renew(store, floor);
         return;
     }
@@ -121,29 +153,6 @@ udpai_store_forget_removal(udpai_store *store, udpai_str key, udpai_str type_url
     }
     if (entry)
         udpai_store_mark_dirty(store, entry);
-}
-
-bool
-udpai_store_is_seen_key(udpai_str origin_key)
-{
-    return udpai_str_starts(origin_key, udpai_str_from(seen_key));
-}
-
-/* One for each set of generations that compare, so that of a name there may be several. */
-static udpa_bytes *
-key_of(const char *kind, const udpa_resource *seen)
-{
-    udpai_hop hop = {0};
-    if (udpa_resource_n_hops(seen))
-        hop = udpai_resource_hop(seen, 0);
-    udpai_str authority = udpai_resource_authority(seen);
-    udpai_strbuf key = {0};
-    udpai_strbuf_printf(&key, "%s%d:%zu:%zu:", kind, udpai_resource_signature(seen) != NULL,
-                        authority.len, hop.node_id.len);
-    udpai_strbuf_str(&key, authority);
-    udpai_strbuf_str(&key, hop.node_id);
-    udpai_strbuf_str(&key, hop.authority);
-    return udpai_bytes_of(&key);
 }
 
 udpa_bytes *
@@ -166,8 +175,7 @@ keep(udpai_store *store, const udpai_floor *floor, const char *kind, udpa_resour
         store->durable_incomplete = true;
         return;
     }
-    bool ends_here = !floor->shared_key ||
-                     !udpai_str_eq(udpai_bytes_view(floor->shared_key), udpai_bytes_view(key));
+    bool ends_here = !floor->shared_key || !is_same(floor->shared_key, key);
     udpai_store_add_durable(store, &(udpai_durable_op){
                                        .kind = UDPAI_DURABLE_PUT,
                                        .origin = key,

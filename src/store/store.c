@@ -480,15 +480,13 @@ find_ended(const udpai_store_entry *entry, const udpai_floor *floor)
     return NULL;
 }
 
-/* What it ends leaves floors of its own, for which there must be room. */
+/* What it ends keeps it as long as it is there. */
 static void
 end_by(udpai_store *store, const udpai_store_entry *entry, udpai_floor *floor)
 {
     udpai_stored *stored;
-    floor->is_in_use = true;
     while ((stored = find_ended(entry, floor)))
         remove_stored(store, stored);
-    floor->is_in_use = false;
     udpai_floor_make_room(store, floor);
 }
 

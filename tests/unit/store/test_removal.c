@@ -201,6 +201,107 @@ test_it_is_recalled(void **state)
     assert_changes(bed, "+a=2");
 }
 
+/* ---- what replicas have ---- */
+
+static udpa_resource *
+removal_of(const char *name, uint64_t generation)
+{
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *was = RESOURCE(name, .authority = "x", .hops = {{"set", "x"}});
+    udpa_resource *removal = udpai_removal_of(was, generation);
+    assert_non_null(removal);
+    return removal;
+}
+
+static void
+end_for_all(store_bed *bed, const char *name, uint64_t generation)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = removal_of(name, generation);
+    assert_ok(udpai_store_end_replicated(bed->store, removal));
+}
+
+static void
+forget_for_all(store_bed *bed, const char *name)
+{
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = removal_of(name, 1);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = udpai_store_removal_key(removal);
+    udpai_store_forget_removal(bed->store, udpai_bytes_view(key), UDPAI_STR(TEST_TYPE),
+                               udpai_str_from(name));
+}
+
+static void
+test_it_is_forgotten_by_all_at_once(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "origin", UDPAI_ORIGIN_SOURCE, 0);
+    end_for_all(bed, "com.acme/a", 3);
+    assert_changes(bed, "-a!3");
+    store_bed_at(bed, 1000000);
+    PUT(bed, origin, "a", .value = "1", .authority = "x", .generation = 2, HOPS("x"));
+    assert_changes(bed, "");
+    store_bed_withdraw(bed, origin, "com.acme/a");
+    forget_for_all(bed, "com.acme/a");
+    PUT(bed, origin, "a", .value = "1", .authority = "x", .generation = 2, HOPS("x"));
+    assert_changes(bed, "+a=1");
+}
+
+/* By another path, which replicas do not know. */
+static void
+test_what_was_removed_since_is_remembered(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = store_bed_origin(bed, "origin", UDPAI_ORIGIN_SOURCE, 0);
+    end_for_all(bed, "com.acme/a", 3);
+    end(bed, 5, "x", "x", NULL);
+    assert_changes(bed, "-a!5");
+    forget_for_all(bed, "com.acme/a");
+    PUT(bed, origin, "a", .value = "1", .authority = "x", .generation = 4, HOPS("x"));
+    assert_changes(bed, "");
+    store_bed_withdraw(bed, origin, "com.acme/a");
+    store_bed_at(bed, 1000000);
+    PUT(bed, origin, "a", .value = "1", .authority = "x", .generation = 4, HOPS("x"));
+    assert_changes(bed, "+a=1");
+}
+
+/* Of two only one has room, and the older one is needed; but not the one goes by which something
+ * ends just now. */
+static void
+begin_with_room_for_one(store_bed *bed, udpai_origin *origin)
+{
+    udpai_store_options options = bed->options;
+    options.remember_max = 1;
+    udpai_store_set_options(bed->store, &options);
+    end_for_all(bed, "com.acme/b", 5);
+    assert_changes(bed, "-b!5");
+    PUT(bed, origin, "b", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    assert_changes(bed, "");
+}
+
+static void
+test_what_ends_something_stays(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *two = store_bed_origin(bed, "two", UDPAI_ORIGIN_SOURCE, 1);
+    begin_with_room_for_one(bed, one);
+    PUT(bed, one, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    PUT(bed, two, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    assert_changes(bed, "+a=1");
+    end(bed, 2, "x", "x", NULL);
+    assert_changes(bed, "-a!2");
+}
+
+static void
+test_what_is_remembered_now_stays(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_SOURCE, 0);
+    begin_with_room_for_one(bed, one);
+    end(bed, 2, "x", "x", NULL);
+    PUT(bed, one, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
+    assert_changes(bed, "-a!2");
+}
+
 int
 main(void)
 {
@@ -215,6 +316,10 @@ main(void)
         store_test(test_what_keeps_something_out_is_kept),
         store_test(test_what_was_left_is_not_kept),
         store_test(test_it_is_recalled),
+        store_test(test_it_is_forgotten_by_all_at_once),
+        store_test(test_what_was_removed_since_is_remembered),
+        store_test(test_what_ends_something_stays),
+        store_test(test_what_is_remembered_now_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
