@@ -166,19 +166,6 @@ forget_revisions(udpai_mirror *mirror)
             key->mod_revision = NO_REVISION;
 }
 
-static void
-end_waiting(udpai_mirror *mirror)
-{
-    udpai_list waiting, *at;
-    udpai_list_init(&waiting);
-    udpai_list_splice(&waiting, &mirror->waiters);
-    while ((at = udpai_list_pop(&waiting))) {
-        udpai_mirror_waiter *waiter = UDPAI_LIST_ENTRY(at, udpai_mirror_waiter, node);
-        waiter->is_void = true;
-        waiter->reached(waiter);
-    }
-}
-
 void
 udpai_mirror_accept(udpai_mirror *mirror)
 {
@@ -190,7 +177,7 @@ udpai_mirror_accept(udpai_mirror *mirror)
     udpai_timer_cancel(&mirror->retry);
     udpai_mirror_set_state(mirror, UDPAI_MIRROR_LISTING, NULL);
     udpai_mirror_begin_list(mirror);
-    end_waiting(mirror);
+    udpai_mirror_end_waiting(mirror, 0);
 }
 
 void

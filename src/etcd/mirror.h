@@ -5,7 +5,8 @@
  * revisions, each revision as a whole and once, whatever members and watches do. Where the history
  * of etcd does not reach back far enough, it lists again, and hands on the difference as one
  * change. An etcd that is older than what was handed on, or another one, changes nothing: the
- * mirror holds until udpai_mirror_accept(). Owned by the thread of its etcd. */
+ * mirror holds until udpai_mirror_accept(). So does one that was restored from an older snapshot
+ * to a higher revision. Owned by the thread of its etcd. */
 #ifndef UDPAI_ETCD_MIRROR_H
 #define UDPAI_ETCD_MIRROR_H
 
@@ -56,6 +57,8 @@ typedef struct udpai_mirror_env {
     udpai_etcd *etcd;
     udpai_wheel *wheel;
     uint64_t (*random)(void *userdata);
+    /* A key that nobody deletes; NULL: there are none. */
+    bool (*is_kept)(void *userdata, udpai_str key);
     /* UDPA_ERR_NOMEM: it was not taken, and comes again. */
     udpa_err (*changed)(void *userdata, const udpai_mirror_change *change);
     /* After the state has changed, or the reason for it. Nothing of the mirror may be called. */
@@ -70,8 +73,9 @@ udpa_err udpai_mirror_new(udpai_mirror **ret_mirror,
                           udpai_str prefix,
                           udpai_mirror_position position);
 /* At once after it was made with a position: this key was written at that revision, which is not
- * after the position's. An etcd that does not have it so is another one: it holds. Without this
- * only an older etcd is noticed. UDPA_ERR_NOMEM */
+ * after the position's. An etcd that does not have it so, or is compacted and has it older, or
+ * lacks it though it is kept, is another one: it holds. Without this only an etcd at an older
+ * revision is noticed. UDPA_ERR_NOMEM */
 udpa_err udpai_mirror_set_proof(udpai_mirror *mirror, udpai_str key, int64_t revision);
 /* NULL does nothing. Returns NULL. Not from a callback. */
 udpai_mirror *udpai_mirror_free(udpai_mirror *mirror);
@@ -101,7 +105,7 @@ void udpai_mirror_list_again(udpai_mirror *mirror);
 typedef struct udpai_mirror_waiter {
     udpai_list node;
     int64_t revision;
-    bool is_void; /* there is no such revision any more: another etcd was accepted */
+    bool is_void; /* there is no such revision any more: it is, or was, that of another etcd */
     void (*reached)(struct udpai_mirror_waiter *waiter);
 } udpai_mirror_waiter;
 

@@ -20,7 +20,7 @@ struct udpai_mirror {
     udpa_bytes *prefix, *end;
     udpai_mirror_state state;
     udpa_error *why;   /* of the state; NULL: none */
-    udpa_bytes *proof; /* key that was written at the revision; NULL: none, or it was looked at */
+    udpa_bytes *proof; /* key that was written at the revision; NULL: none, or it has listed */
     int64_t proof_revision;
     udpai_mirror_position position;
     bool has_all;      /* the keys are those of the position … */
@@ -73,21 +73,31 @@ bool udpai_mirror_gather(udpai_mirror *mirror, const udpai_etcd_event *event);
 /* Hands on what was gathered. UDPA_ERR_NOMEM: nothing of it. */
 udpa_err udpai_mirror_hand_on(udpai_mirror *mirror, udpai_mirror_position position, bool is_all);
 void udpai_mirror_release_waiters(udpai_mirror *mirror);
+/* Something waits: what is committed should come soon. */
+void udpai_mirror_set_lag(udpai_mirror *mirror);
+/* Those that wait for a later revision than this one wait in vain. */
+void udpai_mirror_end_waiting(udpai_mirror *mirror, int64_t last);
 
 /* ---- mirror_list.c, mirror_watch.c ---- */
 
 void udpai_mirror_begin_list(udpai_mirror *mirror);
-/* Of what was begun, once the history is known to be the same. */
-void udpai_mirror_list_pages(udpai_mirror *mirror);
-/* Is it that? Then it lists the pages. */
-void udpai_mirror_prove(udpai_mirror *mirror);
 /* After a gap in which etcd may have become another. */
 void udpai_mirror_watch_again(udpai_mirror *mirror);
 /* From the position on. */
 void udpai_mirror_begin_watch(udpai_mirror *mirror);
-/* Something waits: what is committed should come soon. */
-void udpai_mirror_expect(udpai_mirror *mirror);
 /* The handlers of its watch and its timers. */
 void udpai_mirror_init_watch(udpai_mirror *mirror);
+
+/* ---- mirror_history.c ---- */
+
+void udpai_mirror_hold_for_history(udpai_mirror *mirror);
+/* One that was written as late as any; NULL: there is none. */
+const udpai_mirror_key *udpai_mirror_newest_key(const udpai_mirror *mirror);
+/* The present state of the proof, of which etcd does not know any more what it was. */
+bool udpai_mirror_has_older(const udpai_mirror *mirror, const udpai_etcd_result *present);
+/* False: it holds, for a key is older than it was, … */
+bool udpai_mirror_check_page(udpai_mirror *mirror, const udpai_etcd_result *result);
+/* … or one that nobody deletes is in none of the pages. */
+bool udpai_mirror_check_list(udpai_mirror *mirror);
 
 #endif

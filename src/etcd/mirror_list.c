@@ -8,6 +8,66 @@
 #define PAGE_BYTES (4 * 1024 * 1024)
 
 static void on_page(udpai_etcd_call *call, const udpai_etcd_result *result);
+static void list_pages(udpai_mirror *mirror);
+
+/* ---- before it lists ---- */
+
+static void
+ask_proof(udpai_mirror *mirror,
+          int64_t revision,
+          void (*done)(udpai_etcd_call *call, const udpai_etcd_result *result))
+{
+    const udpai_etcd_range range = {
+        .key = udpai_bytes_view(mirror->proof),
+        .revision = revision,
+        .keys_only = true,
+    };
+    mirror->page.done = done;
+    mirror->is_paging =
+        mirror->env.etcd->ops->range(mirror->env.etcd, &mirror->page, &range) == UDPA_OK;
+    if (!mirror->is_paging)
+        udpai_mirror_retry_without_memory(mirror);
+}
+
+/* What the proof was once is compacted. That it is as it was before that, or was deleted though
+ * nobody does, is another history. */
+static void
+on_present(udpai_etcd_call *call, const udpai_etcd_result *result)
+{
+    udpai_mirror *mirror = UDPAI_CONTAINER_OF(call, udpai_mirror, page);
+    mirror->is_paging = false;
+    if (result->outcome != UDPAI_ETCD_DONE) {
+        udpai_mirror_retry_later(mirror, result->error);
+        return;
+    }
+    if (!udpai_mirror_is_the_same(mirror, &result->header))
+        return;
+    if (udpai_mirror_has_older(mirror, result))
+        udpai_mirror_hold_for_history(mirror);
+    else
+        list_pages(mirror);
+}
+
+static void
+on_proof(udpai_etcd_call *call, const udpai_etcd_result *result)
+{
+    udpai_mirror *mirror = UDPAI_CONTAINER_OF(call, udpai_mirror, page);
+    mirror->is_paging = false;
+    bool is_shown = result->outcome == UDPAI_ETCD_DONE && result->n_kvs == 1 &&
+                    result->kvs[0].mod_revision == mirror->proof_revision;
+    if (result->outcome == UDPAI_ETCD_DONE && !udpai_mirror_is_the_same(mirror, &result->header))
+        return;
+    if (result->is_compacted)
+        ask_proof(mirror, 0, on_present);
+    else if (is_shown)
+        list_pages(mirror);
+    else if (result->outcome == UDPAI_ETCD_DONE || result->is_future)
+        udpai_mirror_hold_for_history(mirror);
+    else
+        udpai_mirror_retry_later(mirror, result->error);
+}
+
+/* ---- pages ---- */
 
 /* Those that the list does not have are gone. */
 static bool
@@ -31,6 +91,8 @@ static void
 end_list(udpai_mirror *mirror, uint64_t cluster_id)
 {
     const udpai_mirror_position position = {cluster_id, mirror->list_revision};
+    if (!udpai_mirror_check_list(mirror))
+        return;
     if (!gather_missing(mirror) ||
         udpai_mirror_hand_on(mirror, position, !mirror->has_all || mirror->hands_on_all) !=
             UDPA_OK) {
@@ -38,6 +100,7 @@ end_list(udpai_mirror *mirror, uint64_t cluster_id)
         return;
     }
     mirror->is_stale = mirror->hands_on_all = false;
+    mirror->proof = udpa_bytes_unref(mirror->proof);
     udpai_mirror_stop_list(mirror);
     udpai_mirror_release_waiters(mirror);
     udpai_mirror_begin_watch(mirror);
@@ -69,8 +132,8 @@ size_next_page(udpai_mirror *mirror, const udpai_etcd_result *result)
     mirror->page_keys = n > PAGE_KEYS_MAX ? PAGE_KEYS_MAX : n ? (int64_t)n : 1;
 }
 
-void
-udpai_mirror_list_pages(udpai_mirror *mirror)
+static void
+list_pages(udpai_mirror *mirror)
 {
     /* The next key is the last one with a zero behind it. */
     udpai_strbuf key = {0};
@@ -122,10 +185,12 @@ on_page(udpai_etcd_call *call, const udpai_etcd_result *result)
             return;
         mirror->list_revision = result->header.revision;
     }
+    if (!udpai_mirror_check_page(mirror, result))
+        return;
     if (!take_page(mirror, result))
         udpai_mirror_retry_without_memory(mirror);
     else if (result->has_more && result->n_kvs)
-        udpai_mirror_list_pages(mirror);
+        list_pages(mirror);
     else
         end_list(mirror, result->header.cluster_id);
 }
@@ -141,7 +206,7 @@ udpai_mirror_begin_list(udpai_mirror *mirror)
     if (mirror->state != UDPAI_MIRROR_HELD)
         udpai_mirror_set_state(mirror, UDPAI_MIRROR_LISTING, NULL);
     if (mirror->proof)
-        udpai_mirror_prove(mirror);
+        ask_proof(mirror, mirror->proof_revision, on_proof);
     else
-        udpai_mirror_list_pages(mirror);
+        list_pages(mirror);
 }

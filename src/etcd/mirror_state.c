@@ -145,6 +145,12 @@ udpai_mirror_release_waiters(udpai_mirror *mirror)
 }
 
 void
+udpai_mirror_set_lag(udpai_mirror *mirror)
+{
+    udpai_timer_set(mirror->env.wheel, &mirror->lag, mirror->env.wheel->now_ms + mirror->lag_ms);
+}
+
+void
 udpai_mirror_wait(udpai_mirror *mirror, udpai_mirror_waiter *waiter)
 {
     udpai_list_init(&waiter->node);
@@ -154,8 +160,28 @@ udpai_mirror_wait(udpai_mirror *mirror, udpai_mirror_waiter *waiter)
     }
     bool is_first = udpai_list_empty(&mirror->waiters);
     udpai_list_append(&mirror->waiters, &waiter->node);
-    if (is_first)
-        udpai_mirror_expect(mirror);
+    if (!is_first)
+        return;
+    mirror->waited_ms = mirror->env.wheel->now_ms;
+    udpai_mirror_set_lag(mirror);
+}
+
+void
+udpai_mirror_end_waiting(udpai_mirror *mirror, int64_t last)
+{
+    udpai_list ending, *at;
+    udpai_list_init(&ending);
+    UDPAI_LIST_FOREACH_SAFE (node, &mirror->waiters) {
+        if (UDPAI_LIST_ENTRY(node, udpai_mirror_waiter, node)->revision <= last)
+            continue;
+        udpai_list_remove(node);
+        udpai_list_append(&ending, node);
+    }
+    while ((at = udpai_list_pop(&ending))) {
+        udpai_mirror_waiter *waiter = UDPAI_LIST_ENTRY(at, udpai_mirror_waiter, node);
+        waiter->is_void = true;
+        waiter->reached(waiter);
+    }
 }
 
 void

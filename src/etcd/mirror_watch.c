@@ -37,19 +37,6 @@ on_probe(udpai_timer *timer)
     set_probe(mirror);
 }
 
-static void
-set_lag(udpai_mirror *mirror)
-{
-    udpai_timer_set(mirror->env.wheel, &mirror->lag, mirror->env.wheel->now_ms + mirror->lag_ms);
-}
-
-void
-udpai_mirror_expect(udpai_mirror *mirror)
-{
-    mirror->waited_ms = mirror->env.wheel->now_ms;
-    set_lag(mirror);
-}
-
 /* A member may have been stopped that was current: another one has what is waited for. */
 static void
 on_lag(udpai_timer *timer)
@@ -66,45 +53,24 @@ on_lag(udpai_timer *timer)
     } else if (is_watching && silent_ms >= lag_ms) {
         mirror->env.etcd->ops->ask_progress(mirror->env.etcd, &mirror->watch);
     }
-    set_lag(mirror);
+    udpai_mirror_set_lag(mirror);
 }
 
+/* Some may wait for what the etcd has done for which it has held. */
 static void
 note_received(udpai_mirror *mirror)
 {
+    bool was_held = mirror->state == UDPAI_MIRROR_HELD;
     mirror->received_ms = mirror->env.wheel->now_ms;
     mirror->retry_ms = UDPAI_MIRROR_RETRY_MS;
     udpai_mirror_set_state(mirror, UDPAI_MIRROR_CURRENT, NULL);
+    if (was_held)
+        udpai_mirror_end_waiting(mirror, mirror->seen);
 }
 
-/* ---- is it the history that it knows? ---- */
+/* ---- before it watches ---- */
 
-/* A key that was written as late as any. */
-static const udpai_mirror_key *
-newest_key(const udpai_mirror *mirror)
-{
-    size_t at = 0;
-    const udpai_mirror_key *key, *newest = NULL;
-    while ((key = udpai_map_next(&mirror->keys, &at)))
-        if (key->mod_revision && (!newest || key->mod_revision > newest->mod_revision))
-            newest = key;
-    return newest;
-}
-
-/* An etcd that was restored from an older snapshot, and written to since, is at any revision; but
- * that it was written just so is not to be expected. */
-static void
-hold_for_history(udpai_mirror *mirror)
-{
-    UDPA_AUTO(udpa_error_unref)
-    udpa_error *why =
-        udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
-                       "etcd has another history than before, up to revision %" PRId64
-                       ": it was restored from an older snapshot, or its data are lost",
-                       mirror->position.revision);
-    udpai_mirror_hold(mirror, why);
-}
-
+/* That it was written just so by others is not to be expected. */
 static bool
 shows(const udpai_etcd_result *result, const udpai_mirror_key *newest)
 {
@@ -119,55 +85,21 @@ on_history(udpai_etcd_call *call, const udpai_etcd_result *result)
     if (result->is_compacted)
         udpai_mirror_begin_list(mirror);
     else if (result->is_future)
-        hold_for_history(mirror);
+        udpai_mirror_hold_for_history(mirror);
     else if (result->outcome != UDPAI_ETCD_DONE)
         udpai_mirror_retry_later(mirror, result->error);
     else if (!udpai_mirror_is_the_same(mirror, &result->header))
         return;
-    else if (shows(result, newest_key(mirror)))
+    else if (shows(result, udpai_mirror_newest_key(mirror)))
         udpai_mirror_begin_watch(mirror);
     else
-        hold_for_history(mirror);
-}
-
-static void
-on_proof(udpai_etcd_call *call, const udpai_etcd_result *result)
-{
-    udpai_mirror *mirror = UDPAI_CONTAINER_OF(call, udpai_mirror, page);
-    mirror->is_paging = false;
-    bool is_shown = result->outcome == UDPAI_ETCD_DONE && result->n_kvs == 1 &&
-                    result->kvs[0].mod_revision == mirror->proof_revision;
-    if (result->outcome == UDPAI_ETCD_DONE && !udpai_mirror_is_the_same(mirror, &result->header))
-        return;
-    if (is_shown || result->is_compacted) {
-        mirror->proof = udpa_bytes_unref(mirror->proof);
-        udpai_mirror_list_pages(mirror);
-    } else if (result->outcome == UDPAI_ETCD_DONE || result->is_future) {
-        hold_for_history(mirror);
-    } else {
-        udpai_mirror_retry_later(mirror, result->error);
-    }
-}
-
-void
-udpai_mirror_prove(udpai_mirror *mirror)
-{
-    const udpai_etcd_range range = {
-        .key = udpai_bytes_view(mirror->proof),
-        .revision = mirror->proof_revision,
-        .keys_only = true,
-    };
-    mirror->page.done = on_proof;
-    mirror->is_paging =
-        mirror->env.etcd->ops->range(mirror->env.etcd, &mirror->page, &range) == UDPA_OK;
-    if (!mirror->is_paging)
-        udpai_mirror_retry_without_memory(mirror);
+        udpai_mirror_hold_for_history(mirror);
 }
 
 void
 udpai_mirror_watch_again(udpai_mirror *mirror)
 {
-    const udpai_mirror_key *newest = newest_key(mirror);
+    const udpai_mirror_key *newest = udpai_mirror_newest_key(mirror);
     const udpai_etcd_range range = {
         .key = newest ? udpai_mirror_key_text(newest) : udpai_bytes_view(mirror->prefix),
         .revision = newest ? mirror->position.revision : 0,

@@ -328,12 +328,17 @@ attempt_each(lane *self)
     begin_again(self);
 }
 
-/* An etcd that was restored, or another, has done what nobody has accepted of it. */
+/* An etcd that was restored, or another, has done what nobody has accepted of it. It may be at any
+ * revision, and have the key of the lane as it was before; what is written then would hide that. */
 static bool
-is_of_this_etcd(const lane *self, const udpai_etcd_header *header)
+is_of_this_etcd(const lane *self, const udpai_etcd_result *result, int64_t lane_revision)
 {
-    uint64_t cluster_id = udpai_mirror_get_position(self->proposals->env.mirror).cluster_id;
-    return (!cluster_id || header->cluster_id == cluster_id) && header->revision > self->seen;
+    const udpai_etcd_header *header = &result->header;
+    const udpai_mirror *mirror = self->proposals->env.mirror;
+    uint64_t cluster_id = udpai_mirror_get_position(mirror).cluster_id;
+    int64_t had = udpai_mirror_mod_revision(mirror, udpai_bytes_view(self->key));
+    return (!cluster_id || header->cluster_id == cluster_id) && header->revision > self->seen &&
+           (result->succeeded || lane_revision >= had);
 }
 
 static void
@@ -367,7 +372,7 @@ take_answer(lane *self, const udpai_etcd_result *result)
 {
     const udpai_etcd_kv *own = find(result, udpai_bytes_view(self->key));
     int64_t lane_revision = own ? own->mod_revision : 0;
-    if (!is_of_this_etcd(self, &result->header))
+    if (!is_of_this_etcd(self, result, lane_revision))
         end_with_other_etcd(self);
     else if (result->succeeded && self->is_fencing)
         attempt_anew(self, result->header.revision);

@@ -219,20 +219,6 @@ read_change(udpai_replicator *replicator,
     return err;
 }
 
-/* Whatever key was written last. */
-static udpa_err
-note_proof(const udpai_mirror_change *change, udpai_replication_proof *proof)
-{
-    const udpai_etcd_kv *last = NULL;
-    for (size_t i = 0; i < change->n_events; i++) {
-        const udpai_etcd_event *event = &change->events[i];
-        if (!event->is_delete && (!last || event->kv.mod_revision > last->mod_revision))
-            last = &event->kv;
-    }
-    proof->revision = last ? last->mod_revision : 0;
-    return last ? udpa_bytes_new(&proof->key, last->key.data, last->key.len) : UDPA_OK;
-}
-
 static udpa_err
 on_changed(void *userdata, const udpai_mirror_change *change)
 {
@@ -250,7 +236,7 @@ on_changed(void *userdata, const udpai_mirror_change *change)
         return err;
     if (!is_empty)
         replicator->last_revision = change->position.revision;
-    err = is_empty ? UDPA_OK : note_proof(change, &event->proof);
+    err = is_empty ? UDPA_OK : udpai_replicator_note_proof(replicator, change, &event->proof);
     if (err != UDPA_OK)
         return err;
     err = udpai_replicator_before_change(replicator, change->is_all);
@@ -523,7 +509,7 @@ make_proposals(udpai_replicator *replicator)
         .random = replicator->env.random,
         .userdata = replicator->env.userdata,
     };
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *lanes = own_key(replicator, "lane/", "/");
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *lanes = own_key(replicator, UDPAI_LANE, "/");
     return lanes ? udpai_proposals_new(&replicator->proposals, &env, udpai_bytes_view(lanes))
                  : UDPA_ERR_NOMEM;
 }
@@ -538,7 +524,7 @@ make_barrier(udpai_replicator *replicator)
         .late_changed = on_late,
         .userdata = replicator,
     };
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = own_key(replicator, "tick/", "");
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = own_key(replicator, UDPAI_TICK, "");
     return key ? udpai_barrier_new(&replicator->barrier, &env, udpai_bytes_view(key))
                : UDPA_ERR_NOMEM;
 }
@@ -611,6 +597,7 @@ make(udpai_replicator *replicator, const udpai_replicator_config *config)
         .etcd = replicator->env.etcd,
         .wheel = replicator->env.wheel,
         .random = random_number,
+        .is_kept = udpai_replicator_is_kept,
         .changed = on_changed,
         .state_changed = on_state,
         .userdata = replicator,

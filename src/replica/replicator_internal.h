@@ -19,6 +19,8 @@
 #define UDPAI_INTENT "i/"
 #define UDPAI_LOCK "p/"
 #define UDPAI_COMMIT "x/"
+#define UDPAI_LANE "lane/"
+#define UDPAI_TICK "tick/"
 
 struct udpai_replicator {
     udpai_replicator_env env;
@@ -146,6 +148,16 @@ udpa_err udpai_replicator_add_record(udpai_replicator *replicator,
                                      udpai_str key,
                                      const udpai_str *value,
                                      udpai_durable_batch *batch);
+
+/* ---- proof.c ---- */
+
+/* For the mirror: nobody deletes this key. */
+bool udpai_replicator_is_kept(void *userdata, udpai_str key);
+/* By what key an etcd can be known again that has had this change; none: by that of before.
+ * UDPA_ERR_NOMEM */
+udpa_err udpai_replicator_note_proof(const udpai_replicator *replicator,
+                                     const udpai_mirror_change *change,
+                                     udpai_replication_proof *proof);
 
 /* ---- locked.c ---- */
 

@@ -509,7 +509,20 @@ etcd_model_restore(etcd_model *model, int64_t revision)
     while (has_newer(model, revision))
         etcd_model_must(udpai_vector_push(&model->lost, model->history.items[--model->history.n]));
     model->revision = revision;
+    model->is_bumped = false;
+    if (model->compacted > revision)
+        model->compacted = revision;
     etcd_model_cut_watches(model);
+}
+
+void
+etcd_model_restore_bumped(etcd_model *model, int64_t revision, int64_t by)
+{
+    etcd_model_restore(model, revision);
+    model->compacted_before = model->compacted;
+    model->is_bumped = true;
+    model->revision += by;
+    model->compacted = model->revision;
 }
 
 void
@@ -517,6 +530,9 @@ etcd_model_bring_back(etcd_model *model)
 {
     if (!model->lost.n)
         return;
+    if (model->is_bumped)
+        model->compacted = model->compacted_before;
+    model->is_bumped = false;
     while (has_newer(model, model->lost.items[model->lost.n - 1].revision - 1))
         free_event(&model->history.items[--model->history.n]);
     model->revision = model->lost.items[0].revision;

@@ -51,6 +51,8 @@ typedef struct etcd_model {
     etcd_faults faults;
     uint64_t cluster_id;
     int64_t revision, compacted;
+    bool is_bumped;           /* by the last restoration, and it was compacted up to … */
+    int64_t compacted_before; /* … before that */
     bool is_away, is_full;
     udpai_etcd_status status; /* that it states; nothing follows from it */
     bool is_denied; /* whatever is read, as by a wrong password; writes must not be asked for */
@@ -78,6 +80,8 @@ void etcd_model_compact(etcd_model *model, int64_t revision);
 void etcd_model_end_leases(etcd_model *model);
 /* As a snapshot of that revision restores it. */
 void etcd_model_restore(etcd_model *model, int64_t revision);
+/* The same, with its revision so much higher, and everything before that compacted away. */
+void etcd_model_restore_bumped(etcd_model *model, int64_t revision, int64_t by);
 /* What that has lost is there again, and what was written since is not. */
 void etcd_model_bring_back(etcd_model *model);
 /* Nobody is answered, and watches are silent. */

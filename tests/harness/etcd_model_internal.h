@@ -92,6 +92,7 @@ etcd_model_kv_of(const etcd_model_event *event)
         .create_revision = event->is_delete ? 0 : event->create_revision,
         .mod_revision = event->revision,
         .version = event->version,
+        .lease = event->lease,
     };
 }
 

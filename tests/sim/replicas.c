@@ -553,12 +553,17 @@ n_committed(const scene *self)
     return n;
 }
 
+/* By itself, or with a revision that no replica has seen yet. */
 static void
 restore(scene *self, int64_t revision)
 {
-    note(self, "an older state of etcd", NULL);
+    bool is_bumped = revision % 2;
+    note(self, is_bumped ? "an older etcd at a higher revision" : "an older state of etcd", NULL);
     sim_set_begin(&self->set);
-    etcd_model_restore(&self->set.etcd, revision);
+    if (is_bumped)
+        etcd_model_restore_bumped(&self->set.etcd, revision, 1000000);
+    else
+        etcd_model_restore(&self->set.etcd, revision);
     sim_set_end(&self->set);
     scene_counts[SCENE_RESTORED]++;
 }

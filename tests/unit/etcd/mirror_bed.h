@@ -114,6 +114,13 @@ on_random(void *userdata)
     return test_random(&chance);
 }
 
+static inline bool
+on_is_kept(void *userdata, udpai_str key)
+{
+    (void)userdata;
+    return udpai_str_eq(key, UDPAI_STR("/u/lane"));
+}
+
 /* ---- the bed ---- */
 
 static inline void
@@ -143,6 +150,7 @@ open_at(udpai_mirror_position position)
         .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
+        .is_kept = on_is_kept,
         .changed = on_changed,
         .state_changed = on_state,
     };

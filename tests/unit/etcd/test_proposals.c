@@ -418,6 +418,41 @@ an_older_etcd_commits_nothing(void **state)
     assert_true(one->is_done && one->outcome != UDPAI_PROPOSAL_COMMITTED);
 }
 
+/* Nor does one whose revision is higher, before the mirror has noticed: the key of the lane tells,
+ * and stays as it is, for the mirror to see it. */
+static void
+an_older_etcd_with_a_higher_revision_commits_nothing(void **state)
+{
+    (void)state;
+    const udpai_str lane = UDPAI_STR("/u/lane/a0");
+    (void)put(&replicas[0], "/u/a");
+    run_ms(100);
+    int64_t snapshot = model.revision;
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        const write *before = put(&replicas[0], "/u/b");
+        run_ms(100);
+        assert_outcome(before, UDPAI_PROPOSAL_COMMITTED);
+        model.faults.lost_responses = is_lost ? 1000 : 0;
+        const write *one = put(&replicas[0], "/u/c");
+        const write *next = put(&replicas[0], "/u/d");
+        etcd_model_restore_bumped(&model, snapshot, 1000);
+        int64_t lane_revision = etcd_model_find(&model, lane, model.revision)->revision;
+        run_ms(50);
+        model.faults.lost_responses = 0;
+        run_ms(10000);
+        assert_int_equal(udpai_mirror_get_state(replicas[0].mirror), UDPAI_MIRROR_HELD);
+        assert_true(one->is_done && one->outcome != UDPAI_PROPOSAL_COMMITTED);
+        assert_true(next->is_done && next->outcome != UDPAI_PROPOSAL_COMMITTED);
+        assert_int_equal(etcd_model_find(&model, lane, model.revision)->revision, lane_revision);
+        udpai_mirror_accept(replicas[0].mirror);
+        run_ms(1000);
+        snapshot = model.revision;
+    }
+    const write *last = put(&replicas[0], "/u/e");
+    run_ms(100);
+    assert_outcome(last, UDPAI_PROPOSAL_COMMITTED);
+}
+
 static void
 a_full_database_is_told_from_one_that_was_filled(void **state)
 {
@@ -598,6 +633,8 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(an_etcd_that_is_held_is_not_written_to, setup, teardown),
         cmocka_unit_test_setup_teardown(an_older_etcd_commits_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_older_etcd_with_a_higher_revision_commits_nothing, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_full_database_is_told_from_one_that_was_filled, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(one_that_compares_what_another_writes_waits, setup,

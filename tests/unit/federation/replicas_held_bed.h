@@ -258,6 +258,13 @@ restore(int64_t revision, bool is_another)
     model.cluster_id += is_another;
 }
 
+/* As by etcdutl snapshot restore --bump-revision --mark-compacted. */
+static inline void
+restore_bumped(int64_t revision)
+{
+    etcd_model_restore_bumped(&model, revision, 100000);
+}
+
 static inline int
 setup(void **state)
 {

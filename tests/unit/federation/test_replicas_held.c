@@ -4,12 +4,21 @@
 
 /* ---- written back ---- */
 
+typedef enum restored {
+    OLDER,
+    ANOTHER,
+    BUMPED
+} restored;
+
 static void
-check_written_back(int64_t snapshot, bool is_another)
+check_written_back(int64_t snapshot, restored how)
 {
     char *expected = go_on();
     uint64_t before = replicas[0].node->context.n_commits;
-    restore(snapshot, is_another);
+    if (how == BUMPED)
+        restore_bumped(snapshot);
+    else
+        restore(snapshot, how == ANOTHER);
     n_changes = 0;
     run_ms(5000);
     assert_all(UDPAI_REPLICATION_HELD);
@@ -42,21 +51,28 @@ static void
 a_restored_snapshot_gets_back_what_it_lacks(void **state)
 {
     (void)state;
-    check_written_back(model.revision, false);
+    check_written_back(model.revision, OLDER);
 }
 
 static void
 so_does_one_that_is_another_cluster(void **state)
 {
     (void)state;
-    check_written_back(model.revision, true);
+    check_written_back(model.revision, ANOTHER);
 }
 
 static void
 so_does_an_etcd_that_is_empty(void **state)
 {
     (void)state;
-    check_written_back(0, true);
+    check_written_back(0, ANOTHER);
+}
+
+static void
+so_does_one_with_a_higher_revision(void **state)
+{
+    (void)state;
+    check_written_back(model.revision, BUMPED);
 }
 
 static void
@@ -64,7 +80,7 @@ it_is_written_back_again_after_another_restore(void **state)
 {
     (void)state;
     int64_t snapshot = model.revision;
-    check_written_back(snapshot, false);
+    check_written_back(snapshot, OLDER);
     char *expected = has(&replicas[0]);
     uint64_t before = replicas[0].node->context.n_commits;
     restore(snapshot, false);
@@ -77,15 +93,17 @@ it_is_written_back_again_after_another_restore(void **state)
 
 /* Each of them is killed, and reads its disk again. */
 static void
-so_it_is_when_all_were_restarted(void **state)
+check_restarted(restored how)
 {
-    (void)state;
     int64_t snapshot = model.revision;
     char *expected = go_on();
     uint64_t before = replicas[0].node->context.n_commits;
     for (size_t i = 0; i < NODES; i++)
         take_down(&replicas[i]);
-    restore(snapshot, false);
+    if (how == BUMPED)
+        restore_bumped(snapshot);
+    else
+        restore(snapshot, false);
     for (size_t i = 0; i < NODES; i++)
         bring_up(&replicas[i]);
     run_ms(SETTLE_MS);
@@ -93,6 +111,20 @@ so_it_is_when_all_were_restarted(void **state)
     assert_all_have(expected);
     assert_true(replicas[0].node->context.n_commits > before);
     free(expected);
+}
+
+static void
+so_it_is_when_all_were_restarted(void **state)
+{
+    (void)state;
+    check_restarted(OLDER);
+}
+
+static void
+so_it_is_with_a_higher_revision_when_all_were_restarted(void **state)
+{
+    (void)state;
+    check_restarted(BUMPED);
 }
 
 static void
@@ -388,8 +420,10 @@ main(void)
         TEST(a_restored_snapshot_gets_back_what_it_lacks),
         TEST(so_does_one_that_is_another_cluster),
         TEST(so_does_an_etcd_that_is_empty),
+        TEST(so_does_one_with_a_higher_revision),
         TEST(it_is_written_back_again_after_another_restore),
         TEST(so_it_is_when_all_were_restarted),
+        TEST(so_it_is_with_a_higher_revision_when_all_were_restarted),
         TEST(many_records_take_several_transactions),
         TEST(what_a_snapshot_has_of_a_large_change_set_goes),
         TEST(the_newest_of_several_writes_and_others_receive_the_difference),
