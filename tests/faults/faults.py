@@ -22,6 +22,7 @@ class Fault:
     subjects."""
 
     LEAST_S, MOST_S = 0.1, 20
+    IS_ALONE = False
 
     def __init__(self, kind, seconds, numbers):
         self.kind, self.seconds, self.numbers = kind, seconds, numbers
@@ -276,12 +277,54 @@ class ReplaceMember(Fault):
         cluster.start(name)
 
 
+class RestoreSnapshot(Fault):
+    """etcd goes back to a snapshot that is older than what replicas have given receipts for: as the same cluster,
+    as another one, or with a revision that is higher than all that replicas have seen. They hold, and write back
+    what is missing. While they do, what they serve may be older than the last receipt of another one."""
+
+    LEAST_S, MOST_S = 0.1, 2 # between the snapshot and that
+    IS_ALONE = True # of several that have lost something nobody knows who is right
+    HOW = {'debian': ('same', 'other'), 'current': ('same', 'other', 'bumped')}
+    BUMPED = '--bump-revision', '1000000', '--mark-compacted'
+    WRITTEN_BACK_S = 40
+
+    def __init__(self, *of):
+        super().__init__(*of)
+        self.how = ''
+
+    def target(self):
+        return f'of {super().target()} {self.how}'.rstrip()
+
+    def begin(self, world):
+        cluster = world.cluster
+        how = self.HOW[cluster.variant]
+        self.how = how[self.numbers[1] % len(how)]
+        self.is_done = cluster.try_ctl('snapshot', 'save', world.test.work / 'snapshot.db',
+                                       names=[self.member(world)])
+        if self.is_done:
+            world.wait_recovery() # with receipts that the snapshot does not have
+
+    def end(self, world):
+        if not self.is_done:
+            return
+        cluster, before = world.cluster, world.n_holds()
+        if self.how == 'other':
+            cluster.token = f'{cluster.names[0]}-{self.numbers[2]}'
+        for member in cluster.members.values():
+            member.kill()
+        world.history.hold() # none has a receipt any more
+        cluster.go_back(world.test.work / 'snapshot.db', *(self.BUMPED if self.how == 'bumped' else ()))
+        world.wait_held(before)
+        world.wait_recovery(self.WRITTEN_BACK_S)
+
+
 KINDS = { # and how often each
     'kill replica': (KillReplica, 3), 'wipe replica': (WipeReplica, 1), 'stop replica': (StopReplica, 3),
     'kill member': (KillMember, 2), 'kill leader': (KillLeader, 2), 'stop member': (StopMember, 2),
     'stop leader': (StopLeader, 2), 'link': (Link, 5), 'member link': (MemberLink, 4),
     'move leader': (MoveLeader, 2), 'defragment': (Defragment, 1), 'compact': (Compact, 2),
-    'no space': (NoSpace, 1), 'replace member': (ReplaceMember, 1), 'set clock': (SetClock, 1)}
+    'no space': (NoSpace, 1), 'replace member': (ReplaceMember, 1), 'set clock': (SetClock, 1),
+    'restore snapshot': (RestoreSnapshot, 1)}
 
 
 def fault(chance, most_s, kinds):
@@ -294,7 +337,7 @@ def fault(chance, most_s, kinds):
 def may_play_together(one, other):
     """Two of three members that have lost what they had are a cluster that is lost."""
     loses = isinstance(one, ReplaceMember) and isinstance(other, ReplaceMember)
-    return not loses and not one.subjects() & other.subjects()
+    return not loses and not one.IS_ALONE and not other.IS_ALONE and not one.subjects() & other.subjects()
 
 
 def plan(seed, most_s=Fault.MOST_S, kinds=tuple(KINDS)):

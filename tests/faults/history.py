@@ -10,8 +10,8 @@ is effective would not be a register.) Each write has a word of its own.
 The first answer of a new stream is a read. It is judged by porcupine (go-porcupine) with all writes, except
 those that a replica was allowed to answer without the barrier: when a stream, or a publication that changes
 nothing, has waited there for 1 s, all that wait go on, and none waits until a write of the replica has come
-through. Here that lasts until a publication that began later has a receipt there. The time in which a replica was
-stopped, or did not run, is no time that streams that began in it have waited.
+through. Here that lasts until a publication that began later has a receipt there; so it is while replicas hold. The
+time in which a replica was stopped, or did not run, is no time that streams that began in it have waited.
 
 What streams receive after their first answer are not reads: they may be late. But all streams see the words of a
 register in one order, and no word comes again when another one has taken its place.
@@ -53,12 +53,18 @@ class History:
         self.generations = collections.defaultdict(set) # by register and word
         self.words = collections.defaultdict(set) # by name and generation
         self.problems = []
+        self.held_from = [] # when etcd was restored from an older snapshot
 
     # ---- what is noted ----
 
     def problem(self, text):
         with self.lock:
             self.problems.append(text)
+
+    def hold(self):
+        """From now on, until there is a receipt of a publication that began later, no replica has a barrier."""
+        with self.lock:
+            self.held_from.append(time.monotonic())
 
     def begin_write(self, client, register, word, replica):
         one = Write(client, register, word, replica)
@@ -118,10 +124,15 @@ class History:
         found = collections.defaultdict(list)
         for read in filter(self.is_late, self.reads):
             begin = self.waited_since(read) + PATIENCE_S
-            end = min((one.ended for one in self.writes if one.replica == read.replica and
-                       one.outcome == OK and one.begun > begin), default=float('inf')) + AGAIN_S
-            found[read.replica].append((begin, max(end, read.ended)))
+            found[read.replica].append((begin, max(self.receipted_after(read.replica, begin), read.ended)))
+        for replica in {read.replica for read in self.reads}:
+            found[replica] += [(begin, self.receipted_after(replica, begin)) for begin in self.held_from]
         return found
+
+    def receipted_after(self, replica, begin):
+        """When its barrier works again for certain."""
+        return min((one.ended for one in self.writes if one.replica == replica and one.outcome == OK and
+                    one.begun > begin), default=float('inf')) + AGAIN_S
 
     def strict_reads(self):
         unbarred = self.unbarred()

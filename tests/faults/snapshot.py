@@ -1,33 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """etcd is restored from a snapshot that is older than what replicas have given receipts for: all serve what they
 have, also one that starts again, and take no publications."""
-import shutil
 import time
 
 from history import OK, REJECTED
 from interop import Failure, check, wait_for
-from world import REPLICAS
+from world import HELD, REPLICAS
 
-HELD = 'etcd has another state than before'
 REGISTER, SERVED_S = 'restored', 3
-
-
-def restore(world, snapshot):
-    """All members begin with it, under their names."""
-    cluster = world.cluster
-    for name in cluster.names:
-        cluster.members[name].kill()
-    for name in cluster.names:
-        folder = world.test.work / f'{name}.etcd'
-        shutil.rmtree(folder)
-        cluster.ctl('snapshot', 'restore', snapshot, '--name', name, '--data-dir', folder,
-                    '--initial-cluster', ','.join(f'{one}={cluster.advertised(one)}' for one in cluster.names),
-                    '--initial-cluster-token', cluster.names[0],
-                    '--initial-advertise-peer-urls', cluster.advertised(name))
-    for name in cluster.names:
-        cluster.start(name)
-    cluster.send_ids()
-    cluster.wait_ready()
 
 
 def has_last(world, name):
@@ -65,7 +45,7 @@ def check_snapshot(world):
     for name in REPLICAS: # one that is behind would hold what it has
         wait_for(f'the last one at {name}', lambda at=name: has_last(world, at), SERVED_S)
     world.history.reads.clear()
-    restore(world, snapshot)
+    cluster.go_back(snapshot)
     for name in REPLICAS:
         world.replicas[name].wait_for_log(HELD)
     check('etcd is restored from the snapshot, and all replicas hold', True)

@@ -147,6 +147,24 @@ def check_barrier(program, folder):
     expect_stale(stale(1.5, 30), program, folder, False)
 
 
+def check_hold(program, folder):
+    """What a replica answers while it holds may be stale: until it has a receipt again."""
+    def stale(at, replica='a'):
+        history = History({'one': 1})
+        for n, begun in enumerate((0, 10, 20)):
+            history.writes.append(again(Write(1, 'one', '', 'a'), begun))
+            history.writes[-1].word = f'w{n}'
+        history.held_from.append(12)
+        history.reads.append(Read(5, replica, at, at + 0.1, {'one': 'w0'}))
+        return history
+    expect_stale(stale(11), program, folder, True) # it does not yet
+    for replica in 'ab':
+        expect_stale(stale(13, replica), program, folder, False)
+    expect_stale(stale(20.5), program, folder, False)
+    expect_stale(stale(22), program, folder, True)
+    expect_stale(stale(22, 'b'), program, folder, False)
+
+
 def body(test):
     program = interop.go_program_or_skip(HERE / 'go-porcupine', test.build / 'porcupine-judge')
     n_mutants = 0
@@ -169,6 +187,7 @@ def body(test):
             n_mutants += 1
     check(f'{n_mutants} histories that may not be are seen as such', n_mutants > 5 * len(MUTANTS))
     check_barrier(program, test.work)
+    check_hold(program, test.work)
 
 
 if __name__ == '__main__':

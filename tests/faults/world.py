@@ -20,6 +20,8 @@ from udpa_peer import Peer
 HERE = pathlib.Path(__file__).resolve().parent
 REPLICAS = 'abc'
 RECOVERY_S, REPAIR_S = 20, 60
+HELD = 'etcd has another state than before'
+HELD_S = 15
 QUIET_S = 20 # a large set is ended by another replica after 7 s
 SETS = {'set': 5, 'large': 50} # the latter is more than a transaction of etcd takes
 VARYING, SHOWN = re.compile(r"'local/[^']*'|\d[\d.:]*"), 150 # of texts that are counted
@@ -27,10 +29,13 @@ N_SINGLE, N_PUBLISHERS, N_READERS = 2, 3, 3
 
 
 class Members(etcd.Cluster):
-    def __init__(self, test, program):
+    def __init__(self, test, variant):
+        self.variant = variant
+        self.snapshot_program = etcd.snapshot_program_or_skip(test, variant)
         self.replaced, self.extra = set(), {}
         self.last_refusal = '' # of etcdctl
-        super().__init__(test, program)
+        super().__init__(test, etcd.program_or_skip(test, variant))
+        self.token = self.names[0]
         self.send_ids()
 
     def prepare(self):
@@ -68,6 +73,11 @@ class Members(etcd.Cluster):
 
     def send_ids(self):
         self.links.set_ids({number: name for name, number in self.listed().items()})
+
+    def go_back(self, snapshot, *more):
+        """To what a snapshot has; which is of this cluster, or of another one if there is a new token."""
+        self.restore(self.snapshot_program, snapshot, self.token, *more)
+        self.send_ids()
 
     def alarms(self):
         """Those that there are; something, if that is not to be known."""
@@ -121,7 +131,7 @@ class World:
     def __init__(self, test, variant, seed):
         self.test, self.build = test, test.build
         self.set_clock = build_set_clock(test)
-        self.cluster = Members(test, etcd.program_or_skip(test, variant))
+        self.cluster = Members(test, variant)
         self.replicas = {name: Replica(test, Seen(self.cluster, name), name) for name in REPLICAS}
         self.addresses = {name: one.address for name, one in self.replicas.items()}
         self.counted = collections.Counter()
@@ -254,18 +264,27 @@ class World:
             if one.process.poll() is not None:
                 raise Failure(f'{name} has ended: {one.process.returncode}: {one.text()[-3000:]}')
 
-    def wait_recovery(self):
+    def n_holds(self):
+        """How often each replica has noticed that etcd has another state."""
+        return {name: one.text().count(HELD) for name, one in self.replicas.items()}
+
+    def wait_held(self, before):
+        """Until all have done so since then."""
+        wait_for('that all replicas hold', lambda: all(
+            n > before[name] for name, n in self.n_holds().items()), HELD_S)
+
+    def wait_recovery(self, patience_s=RECOVERY_S):
         """Until each replica has given a receipt for a publication that began after now; how long."""
         begin = time.monotonic()
 
         def is_well(name):
             return any(one.last_receipt.get(name, 0) > begin for one in self.publishers)
         try:
-            wait_for('receipts', lambda: all(map(is_well, REPLICAS)), RECOVERY_S)
+            wait_for('receipts', lambda: all(map(is_well, REPLICAS)), patience_s)
         except Failure:
             self.check_alive()
             ill = [name for name in REPLICAS if not is_well(name)]
-            raise Failure(f'no receipt at {ill} within {RECOVERY_S} s after the fault') from None
+            raise Failure(f'no receipt at {ill} within {patience_s} s after the fault') from None
         self.check_alive()
         return time.monotonic() - begin
 

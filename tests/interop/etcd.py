@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import queue
+import shutil
 import subprocess
 import threading
 
@@ -42,6 +43,13 @@ def program_or_skip(test, variant):
     if variant == 'debian':
         return debian_or_skip('etcd-server', 'etcd')
     return interop.go_program_or_skip(HERE / 'go-etcd', test.build / 'etcd-current')
+
+
+def snapshot_program_or_skip(test, variant):
+    """What restores snapshots of that etcd; its first words."""
+    if variant == 'debian':
+        return [debian_or_skip('etcd-client', 'etcdctl'), 'snapshot']
+    return [interop.go_program_or_skip(HERE / 'go-etcdutl', test.build / 'etcdutl-current')]
 
 
 class Member(Process):
@@ -143,6 +151,25 @@ class Cluster:
 
     def start(self, name):
         self.members[name] = Member(self, name)
+
+    def restore(self, program, snapshot, token, *more):
+        """All members begin with it, under their names, without what they had."""
+        for member in self.members.values():
+            member.kill()
+        for name in self.names:
+            folder = self.test.work / f'{name}.etcd'
+            shutil.rmtree(folder)
+            words = [*program, 'restore', snapshot, '--name', name, '--data-dir', folder, '--initial-cluster',
+                     ','.join(f'{one}={self.advertised(one)}' for one in self.names),
+                     '--initial-cluster-token', token,
+                     '--initial-advertise-peer-urls', self.advertised(name), *more]
+            done = subprocess.run([*map(str, words)], text=True, capture_output=True, check=False,
+                                  env={**os.environ, 'ETCDCTL_API': '3'}, timeout=PATIENCE_S)
+            if done.returncode:
+                raise Failure(f'the snapshot is not restored: {done.stdout}{done.stderr}')
+        for name in self.names:
+            self.start(name)
+        self.wait_ready()
 
 
 class Driver:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """etcd is restored from an older snapshot, or wiped: replicas write back what it lacks, and no client
 receives anything; or an operator accepts what it has. Debian's etcd restores a snapshot, as another
-cluster; the current one starts from copies of its directories, as the same."""
+cluster; the current one starts from copies of its directories, as the same, and then from a snapshot, at a
+higher revision than before."""
 import base64
 import json
 import queue
@@ -16,7 +17,7 @@ import interop
 import grpc
 from interop import check, free_ports, run, wait_for
 
-from etcd import Cluster, program_or_skip
+from etcd import Cluster, program_or_skip, snapshot_program_or_skip
 from test_replicas import SECRET, STRING, WORD, Replica, command, expect_same, held, names, string, write
 from udpa_peer import PREFIX
 from xds_peer import Client
@@ -96,18 +97,17 @@ class Etcd:
             shutil.rmtree(self.directory(name))
 
     def restore(self):
+        if self.test.variant == 'debian':
+            self.restore_snapshot('snapshot.db', 'restored')
+            return
         self.wipe()
-        peers = {name: f'http://127.0.0.1:{port}' for name, port in self.cluster.peer_port.items()}
         for name in self.cluster.names:
-            if self.test.variant == 'debian':
-                self.cluster.ctl('snapshot', 'restore', self.test.work / 'snapshot.db',
-                                 '--name', name, '--data-dir', self.directory(name),
-                                 '--initial-cluster', ','.join(f'{one}={url}' for one, url in peers.items()),
-                                 '--initial-cluster-token', 'restored',
-                                 '--initial-advertise-peer-urls', peers[name])
-            else:
-                shutil.copytree(self.test.work / f'{name}.kept', self.directory(name))
+            shutil.copytree(self.test.work / f'{name}.kept', self.directory(name))
         self.start()
+
+    def restore_snapshot(self, name, token, *more):
+        self.cluster.restore(snapshot_program_or_skip(self.test, self.test.variant), self.test.work / name, token,
+                             *more)
 
 
 def wait_for_state(replicas, state, patience_s=PATIENCE_S):
@@ -157,6 +157,19 @@ def check_secret(cluster, replicas):
 def check_publishing(test, replicas, n):
     replicas[n % 3].take('apply', '-f', write(test, 'after.yaml', string(f'after-{n}', 'x')))
     return expect_same('what is published then is at all', replicas)
+
+
+def check_bumped(test, etcd, replicas):
+    """Neither the revision nor the cluster tells that it is older, and what was between is compacted."""
+    cluster = etcd.cluster
+    cluster.ctl('snapshot', 'save', test.work / 'bumped.db', names=cluster.names[:1])
+    replicas[0].take('apply', '-f', write(test, 'new.yaml', string('new', '5')))
+    wanted = expect_same('after another snapshot', replicas)
+    onlookers = [Onlooker(one) for one in replicas]
+    etcd.restore_snapshot('bumped.db', cluster.names[0], '--bump-revision', '1000000', '--mark-compacted')
+    check_held(test, replicas)
+    check_back('an older etcd with a higher revision', replicas, wanted, onlookers)
+    check_publishing(test, replicas, 4)
 
 
 def body(test):
@@ -214,6 +227,8 @@ def body(test):
     check_publishing(test, replicas, 3)
     status, text = a.ctl('store', 'push', '--http', f'127.0.0.1:{a.http}')
     check('one that does not hold has nothing to decide', status and 'does not hold' in text or print(text))
+    if test.variant == 'current':
+        check_bumped(test, etcd, replicas)
 
 
 if __name__ == '__main__':
