@@ -122,6 +122,9 @@ typedef struct udpai_etcd_call {
     void *engine; /* what works on it; NULL: nothing does */
     /* Of a transaction: done twice it is as good as once, so it is tried as a read is. */
     bool is_repeatable;
+    /* With each member; 0: as long as it may take. One that has not answered after a shorter time
+     * is not given up: another one is asked next. */
+    uint64_t timeout_ms;
 } udpai_etcd_call;
 
 /* The changes of keys, in the order of their revisions. Owned by the caller. */

@@ -40,6 +40,7 @@ struct udpai_proposals {
     UDPAI_VECTOR(udpai_etcd_compare) compares;
     op_vector ops, looks;
     udpai_list settled; /* those that wait for the mirror */
+    uint64_t unsure_ms; /* when the first attempt failed since one was answered; 0: none has */
 };
 
 static void begin_group(lane *self);
@@ -204,11 +205,24 @@ fill_txn(lane *self, udpai_etcd_txn *ret_txn)
     return is_complete;
 }
 
+/* Of all attempts at a transaction one can be done, however many there are. */
+static bool
+is_hurried(const lane *self)
+{
+    const udpai_proposals *proposals = self->proposals;
+    size_t bytes = 0;
+    UDPAI_LIST_FOREACH (at, &self->group)
+        bytes += size_of(proposal_of(at));
+    return proposals->unsure_ms && bytes <= UDPAI_PROPOSAL_HURRY_BYTES &&
+           proposals->env.wheel->now_ms - proposals->unsure_ms < UDPAI_PROPOSAL_HURRIES_MS;
+}
+
 static void
 attempt_later(lane *self)
 {
+    uint64_t ms = is_hurried(self) ? AGAIN_MS : self->again_ms;
     udpai_timer_set(self->proposals->env.wheel, &self->again,
-                    self->proposals->env.wheel->now_ms + self->again_ms);
+                    self->proposals->env.wheel->now_ms + ms);
     self->again_ms = 2 * self->again_ms < AGAIN_MAX_MS ? 2 * self->again_ms : AGAIN_MAX_MS;
 }
 
@@ -219,6 +233,7 @@ attempt(lane *self)
     udpai_etcd *etcd = proposals->env.etcd;
     udpai_etcd_txn txn;
     self->call.done = on_done;
+    self->call.timeout_ms = is_hurried(self) ? UDPAI_PROPOSAL_HURRY_MS : 0;
     self->seen = udpai_mirror_get_position(proposals->env.mirror).revision;
     self->is_asking = fill_txn(self, &txn) && etcd->ops->txn(etcd, &self->call, &txn) == UDPA_OK;
     if (!self->is_asking)
@@ -419,6 +434,7 @@ look(lane *self, const udpa_error *full)
     udpai_etcd *etcd = self->proposals->env.etcd;
     const udpai_etcd_range range = {.key = udpai_bytes_view(self->key)};
     self->call.done = on_looked;
+    self->call.timeout_ms = 0;
     self->is_asking = etcd->ops->range(etcd, &self->call, &range) == UDPA_OK;
     if (self->is_asking)
         self->full = udpa_error_ref((udpa_error *)(uintptr_t)full);
@@ -455,11 +471,16 @@ static void
 on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
 {
     lane *self = UDPAI_CONTAINER_OF(call, lane, call);
+    udpai_proposals *proposals = self->proposals;
     self->is_asking = false;
-    if (result->outcome == UDPAI_ETCD_DONE)
+    if (result->outcome == UDPAI_ETCD_DONE) {
+        proposals->unsure_ms = 0;
         take_answer(self, result);
-    else
-        take_failure(self, result);
+        return;
+    }
+    if (!proposals->unsure_ms && result->outcome != UDPAI_ETCD_REJECTED)
+        proposals->unsure_ms = proposals->env.wheel->now_ms;
+    take_failure(self, result);
 }
 
 /* Nothing is written to an etcd that nobody has accepted. */

@@ -17,6 +17,13 @@
 #define UDPAI_PROPOSAL_RETRY_MS 2000
 /* … and what may have been done, until then: after that nobody knows. */
 #define UDPAI_PROPOSAL_UNKNOWN_MS 5000
+/* After an attempt that has failed etcd may be choosing a leader: what members that still believe
+ * in the one before were asked is lost. So attempts are given up after this, … */
+#define UDPAI_PROPOSAL_HURRY_MS 75
+/* … until one is answered, but no longer than for this, … */
+#define UDPAI_PROPOSAL_HURRIES_MS 3000
+/* … and none that has more than this. */
+#define UDPAI_PROPOSAL_HURRY_BYTES ((size_t)64 * 1024)
 /* Of one proposal. */
 #define UDPAI_PROPOSAL_OPS_MAX (UDPAI_ETCD_TXN_OPS_MAX - 2)
 #define UDPAI_PROPOSAL_BYTES_MAX ((size_t)1280 * 1024)

@@ -335,7 +335,8 @@ begin(udpai_etcd *etcd, udpai_etcd_call *call, call_kind kind)
         !self->is_refused && !self->is_lost && !self->is_response_lost && !is_late;
     self->is_full = kind == CALL_TXN && is_answered_soon &&
                     (model->is_full || etcd_model_happens(model, faults->filling));
-    uint64_t at = etcd_model_soon(model), late = model->wheel->now_ms + TIMEOUT_MS;
+    uint64_t timeout_ms = call->timeout_ms ? call->timeout_ms : TIMEOUT_MS;
+    uint64_t at = etcd_model_soon(model), late = model->wheel->now_ms + timeout_ms;
     bool is_executed = !self->is_refused && !self->is_lost && !(self->is_full && model->is_full);
     if (is_executed)
         udpai_timer_set(model->wheel, &self->execute,

@@ -62,6 +62,8 @@ grpc_channel *udpai_etcd_client_channel(udpai_etcd_client *client, size_t member
 const char *udpai_etcd_client_address(const udpai_etcd_client *client, size_t member);
 /* It is dialled anew; calls that are under way go on. */
 void udpai_etcd_member_drop_channel(udpai_etcd_member *member);
+/* Others are asked first. */
+void udpai_etcd_client_pass_over(udpai_etcd_client *client, size_t member);
 /* It has not answered: it is dialled anew, and others are asked first. */
 void udpai_etcd_client_member_failed(udpai_etcd_client *client, size_t member);
 

@@ -71,11 +71,17 @@ udpai_etcd_member_drop_channel(udpai_etcd_member *member)
 }
 
 void
+udpai_etcd_client_pass_over(udpai_etcd_client *client, size_t member)
+{
+    if (client->current == member)
+        client->current = (member + 1) % client->n_members;
+}
+
+void
 udpai_etcd_client_member_failed(udpai_etcd_client *client, size_t member)
 {
     udpai_etcd_member_drop_channel(&client->members[member]);
-    if (client->current == member)
-        client->current = (member + 1) % client->n_members;
+    udpai_etcd_client_pass_over(client, member);
     client->auth.token =
         udpa_bytes_unref(client->auth.token); /* of an etcd that may be older now */
 }

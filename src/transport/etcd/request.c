@@ -30,9 +30,10 @@ typedef struct etcd_request {
     udpa_bytes *bytes;
     udpai_etcd_rpc *rpc; /* NULL: it waits */
     udpai_etcd_waiter waiter;
-    udpai_timer begin;  /* set: it is just to be asked */
-    size_t n_asked;     /* members */
-    bool has_new_token; /* that is not valid either */
+    udpai_timer begin;   /* set: it is just to be asked */
+    uint64_t timeout_ms; /* with each of them; 0: the client's */
+    size_t n_asked;      /* members */
+    bool has_new_token;  /* that is not valid either */
 } etcd_request;
 
 static void ask(etcd_request *request);
@@ -96,6 +97,15 @@ finish_done(etcd_request *request, const udpai_etcd_rpc *rpc)
 
 /* ---- the next member ---- */
 
+static void
+blame(const etcd_request *request, const udpai_etcd_end *end, size_t member)
+{
+    if (request->timeout_ms && end->code == GRPC_STATUS_DEADLINE_EXCEEDED)
+        udpai_etcd_client_pass_over(request->client, member);
+    else
+        udpai_etcd_client_member_failed(request->client, member);
+}
+
 /* True: it is asked again, with another token. */
 static bool
 renews_token(etcd_request *request, const udpai_etcd_end *end)
@@ -123,7 +133,7 @@ on_ended(udpai_etcd_rpc *rpc)
     }
     bool blames_member = udpai_etcd_end_blames_member(&end) && request->call;
     if (blames_member && !client->is_stopping)
-        udpai_etcd_client_member_failed(client, rpc->member);
+        blame(request, &end, rpc->member);
     bool may_go_on = request->call && !client->is_stopping && outcome == UDPAI_ETCD_NOT_DONE;
     if (may_go_on && renews_token(request, &end))
         return;
@@ -160,9 +170,11 @@ ask(etcd_request *request)
     udpai_etcd_client *client = request->client;
     if (udpai_etcd_auth_wait(client, &request->waiter))
         return;
+    uint64_t timeout_ms =
+        request->kind->is_read ? client->read_timeout_ms : client->write_timeout_ms;
     const udpai_etcd_method method = {
         .path = request->kind->path,
-        .timeout_ms = request->kind->is_read ? client->read_timeout_ms : client->write_timeout_ms,
+        .timeout_ms = request->timeout_ms ? request->timeout_ms : timeout_ms,
         .ended = on_ended,
     };
     request->rpc = udpai_etcd_rpc_begin(client, &method, request->bytes, request);
@@ -195,6 +207,7 @@ begin(udpai_etcd *etcd, udpai_etcd_call *call, const request_kind *kind, udpa_by
     request->kind = kind;
     request->call = call;
     request->bytes = bytes;
+    request->timeout_ms = call->timeout_ms;
     request->waiter.go_on = on_token;
     udpai_list_init(&request->waiter.node);
     udpai_timer_init(&request->begin, on_begin);

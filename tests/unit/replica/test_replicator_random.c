@@ -564,7 +564,7 @@ check_all(unsigned *n_outcomes)
 static void
 disturb(void)
 {
-    if (below(model.is_away ? 6 : 60) == 0)
+    if (below(model.is_away ? 14 : 60) == 0)
         etcd_model_away(&model, !model.is_away);
     if (below(model.faults.refused == 1000 ? 6 : 60) == 0)
         model.faults.refused = below(3) ? 100 : 1000;
