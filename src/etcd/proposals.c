@@ -5,6 +5,7 @@
 
 #define AGAIN_MS 20
 #define AGAIN_MAX_MS 200
+#define HURRY_MAX_MS 500
 /* What a key costs in a message, beside itself. */
 #define KEY_COST 40
 #define ID_SIZE 16
@@ -27,7 +28,7 @@ typedef struct lane {
     bool is_fencing;
     int64_t seen;     /* revision, before the attempt: it can only be done at a later one */
     udpa_error *full; /* not NULL: it looks whether the attempt that met this was done */
-    uint64_t since_ms;
+    uint64_t since_ms, asked_ms;
     bool is_asking, may_be_done; /* an attempt at it has an outcome that is not known */
     udpai_timer again;
     uint64_t again_ms;
@@ -41,6 +42,7 @@ struct udpai_proposals {
     op_vector ops, looks;
     udpai_list settled; /* those that wait for the mirror */
     uint64_t unsure_ms; /* when the first attempt failed since one was answered; 0: none has */
+    uint64_t answer_ms; /* the longest that one took of late */
 };
 
 static void begin_group(lane *self);
@@ -217,6 +219,23 @@ is_hurried(const lane *self)
            proposals->env.wheel->now_ms - proposals->unsure_ms < UDPAI_PROPOSAL_HURRIES_MS;
 }
 
+/* Members that are far away are not asked in vain; 0: as long as it may take. */
+static uint64_t
+hurry_ms(const udpai_proposals *proposals)
+{
+    uint64_t ms = 2 * proposals->answer_ms;
+    if (ms >= HURRY_MAX_MS)
+        return 0;
+    return ms > UDPAI_PROPOSAL_HURRY_MS ? ms : UDPAI_PROPOSAL_HURRY_MS;
+}
+
+static void
+note_answer(udpai_proposals *proposals, uint64_t took_ms)
+{
+    uint64_t before_ms = proposals->answer_ms - proposals->answer_ms / 4;
+    proposals->answer_ms = took_ms > before_ms ? took_ms : before_ms;
+}
+
 static void
 attempt_later(lane *self)
 {
@@ -233,7 +252,8 @@ attempt(lane *self)
     udpai_etcd *etcd = proposals->env.etcd;
     udpai_etcd_txn txn;
     self->call.done = on_done;
-    self->call.timeout_ms = is_hurried(self) ? UDPAI_PROPOSAL_HURRY_MS : 0;
+    self->call.timeout_ms = is_hurried(self) ? hurry_ms(proposals) : 0;
+    self->asked_ms = proposals->env.wheel->now_ms;
     self->seen = udpai_mirror_get_position(proposals->env.mirror).revision;
     self->is_asking = fill_txn(self, &txn) && etcd->ops->txn(etcd, &self->call, &txn) == UDPA_OK;
     if (!self->is_asking)
@@ -475,6 +495,7 @@ on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
     self->is_asking = false;
     if (result->outcome == UDPAI_ETCD_DONE) {
         proposals->unsure_ms = 0;
+        note_answer(proposals, proposals->env.wheel->now_ms - self->asked_ms);
         take_answer(self, result);
         return;
     }

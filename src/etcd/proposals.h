@@ -18,7 +18,8 @@
 /* … and what may have been done, until then: after that nobody knows. */
 #define UDPAI_PROPOSAL_UNKNOWN_MS 5000
 /* After an attempt that has failed etcd may be choosing a leader: what members that still believe
- * in the one before were asked is lost. So attempts are given up after this, … */
+ * in the one before were asked is lost. So attempts are given up after this, or after twice what
+ * answers have taken before, … */
 #define UDPAI_PROPOSAL_HURRY_MS 75
 /* … until one is answered, but no longer than for this, … */
 #define UDPAI_PROPOSAL_HURRIES_MS 3000

@@ -343,8 +343,9 @@ begin(udpai_etcd *etcd, udpai_etcd_call *call, call_kind kind)
                         is_late ? late + test_random_below(&model->random, LATE_MS) : at);
     bool is_answered = self->is_refused || !(self->is_lost || self->is_response_lost || is_late ||
                                              etcd_model_is_away(client));
-    udpai_timer_set(model->wheel, &self->answer,
-                    is_answered ? at + etcd_model_soon(model) - model->wheel->now_ms : late);
+    uint64_t answer = is_answered ? at + etcd_model_soon(model) - model->wheel->now_ms : late;
+    self->is_response_lost |= answer > late;
+    udpai_timer_set(model->wheel, &self->answer, answer > late ? late : answer);
     udpai_list_append(&model->calls, &self->node);
     call->engine = self;
     return self;

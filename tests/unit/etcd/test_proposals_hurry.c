@@ -23,6 +23,31 @@ what_was_lost_in_an_election_is_attempted_soon(void **state)
     }
 }
 
+/* Answers of members that are far away are waited for as long as before. */
+static void
+what_takes_longer_is_waited_for(void **state)
+{
+    (void)state;
+    model.faults.latency_ms = 120;
+    for (unsigned i = 0; i < 20; i++) {
+        for (unsigned n = 0; n < 8; n++) {
+            const write *one = put(&replicas[0], "/u/a");
+            run_ms(600);
+            assert_outcome(one, UDPAI_PROPOSAL_COMMITTED);
+        }
+        model.faults.lost_requests = 1000;
+        const write *lost = put(&replicas[0], "/u/b");
+        run_ms(900);
+        model.faults.lost_requests = 0;
+        unsigned before = model.n_txns;
+        run_ms(1000);
+        assert_outcome(lost, UDPAI_PROPOSAL_COMMITTED);
+        assert_true(model.n_txns - before <= 3);
+        n_writes = 0;
+        memset(writes, 0, sizeof(writes));
+    }
+}
+
 /* That etcd is away for long is no election. */
 static void
 what_lasts_is_attempted_less_often(void **state)
@@ -72,6 +97,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_lost_in_an_election_is_attempted_soon, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_takes_longer_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(what_lasts_is_attempted_less_often, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_large_is_not_attempted_so_often, setup, teardown),
     };
