@@ -267,40 +267,6 @@ run_for(scene *self, uint64_t duration_us)
 }
 
 static void
-set_away(scene *self, bool is_away)
-{
-    sim_set_begin(&self->set);
-    etcd_model_away(&self->set.etcd, is_away);
-    sim_set_end(&self->set);
-}
-
-static void
-set_away_for(scene *self, sim_replica *replica, bool is_away)
-{
-    sim_set_begin(&self->set);
-    etcd_model_client_away(&replica->client, is_away);
-    sim_set_end(&self->set);
-}
-
-static void
-lose_leases(scene *self)
-{
-    scene_counts[SCENE_LEASES_LOST]++;
-    sim_set_begin(&self->set);
-    etcd_model_end_leases(&self->set.etcd);
-    sim_set_end(&self->set);
-}
-
-static void
-compact(scene *self)
-{
-    etcd_model *etcd = &self->set.etcd;
-    uint64_t newer = (uint64_t)(etcd->revision - etcd->compacted + 1);
-    etcd_model_compact(etcd, etcd->compacted + (int64_t)sim_below(&self->chance, newer));
-    scene_counts[SCENE_COMPACTIONS]++;
-}
-
-static void
 kill_or_start(scene *self, sim_replica *one)
 {
     bool is_kept = sim_below(&self->chance, 3);
@@ -344,19 +310,19 @@ disturb(scene *self)
         if (etcd->is_away || sim_once_in(chance, 3)) {
             scene_counts[SCENE_AWAYS] += !etcd->is_away;
             note(self, etcd->is_away ? "etcd is back" : "etcd is away", NULL);
-            set_away(self, !etcd->is_away);
+            scene_set_away(self, !etcd->is_away);
         }
         break;
     case 1:
         scene_counts[SCENE_AWAYS_OF_ONE] += !one->client.is_away;
         note(self, one->client.is_away ? "etcd is back for " : "etcd is away for ", one->node);
-        set_away_for(self, one, !one->client.is_away);
+        scene_set_away_for(self, one, !one->client.is_away);
         break;
     case 2:
-        compact(self);
+        scene_compact(self);
         break;
     case 3:
-        lose_leases(self);
+        scene_lose_leases(self);
         break;
     case 4:
     case 5:
@@ -414,10 +380,10 @@ heal(scene *self)
 {
     note(self, "nothing fails any more", NULL);
     self->set.etcd.faults = (etcd_faults){.latency_ms = 20};
-    set_away(self, false);
+    scene_set_away(self, false);
     for (size_t i = 0; i < self->set.n; i++) {
         sim_replica *one = &self->set.replicas[i];
-        set_away_for(self, one, false);
+        scene_set_away_for(self, one, false);
         one->client.old_revision = 0;
         one->node->stalls_until_us = 0;
         if (!one->node->is_up)
@@ -525,7 +491,7 @@ live_without_etcd(scene *self)
 {
     sim_replica *one = &self->set.replicas[sim_below(&self->chance, self->set.n)];
     uint64_t before = same_digest(one, false);
-    set_away(self, true);
+    scene_set_away(self, true);
     run_for(self, sim_below(&self->chance, 20 * SECOND));
     sim_crash_node(one->node, true);
     run_for(self, sim_below(&self->chance, SECOND));
@@ -541,7 +507,7 @@ live_without_etcd(scene *self)
     self->chosen = NULL;
     check_views(self);
     scene_counts[SCENE_STARTS_WITHOUT]++;
-    set_away(self, false);
+    scene_set_away(self, false);
 }
 
 static size_t
@@ -621,7 +587,7 @@ live_without_leases(scene *self)
     sim_replica *one = &self->set.replicas[sim_below(&self->chance, self->set.n)];
     sim_crash_node(one->node, true);
     run_for(self, 15 * SECOND);
-    lose_leases(self);
+    scene_lose_leases(self);
     run_for(self, 5 * SECOND);
     sim_start_node(one->node);
     run_for(self, 10 * SECOND);

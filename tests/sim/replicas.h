@@ -154,6 +154,15 @@ void stamps_disturb(scene *self);
 /* No replica ever has another content of a name with the same generation. */
 void stamps_check(scene *self, const sim_node *node, const udpa_resource *resource);
 
+/* ---- replicas_etcd.c ---- */
+
+/* For all, or one. */
+void scene_set_away(scene *self, bool is_away);
+void scene_set_away_for(scene *self, sim_replica *replica, bool is_away);
+/* All of them. */
+void scene_lose_leases(scene *self);
+void scene_compact(scene *self);
+
 /* ---- replicas_ambush.c ---- */
 
 void ambush_begin(scene *self);

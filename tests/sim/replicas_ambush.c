@@ -61,9 +61,7 @@ lose_places(scene *self)
     one->client.old_revision = self->set.etcd.revision;
     for (size_t i = 0; i < self->set.n; i++)
         self->set.replicas[i].node->clock_us = -CLOCK_US;
-    sim_set_begin(&self->set);
-    etcd_model_end_leases(&self->set.etcd);
-    sim_set_end(&self->set);
+    scene_lose_leases(self);
     for (int i = 0; i < 16; i++) {
         run_for(self, SECOND / 8);
         for (int k = 0; k < N_PUBLISHERS; k++)
