@@ -23,17 +23,12 @@ N_CASES = 140 # at least
 AGAIN = 5
 
 NO_BODY = 'the response to a call without a message has no body, and h2spec waits for one'
-FORGOTTEN = 'a closed stream is forgotten, and frames of it are ignored, as RFC 9113 (5.1) allows'
 NGHTTP2 = 'nghttp2 ignores it, as trailers of a stream that it has reset; its own server does the same'
 FAILURES = {
     ('generic/2', 'Sends a WINDOW_UPDATE frame on half-closed (remote) stream'): NO_BODY,
     ('generic/2', 'Sends a PRIORITY frame on half-closed (remote) stream'): NO_BODY,
     ('http2/5.1.2',
      'Sends HEADERS frames that causes their advertised concurrent stream limit to be exceeded'): NO_BODY,
-    ('http2/5.1', 'closed: Sends a DATA frame after sending RST_STREAM frame'): FORGOTTEN,
-    ('http2/5.1', 'closed: Sends a HEADERS frame after sending RST_STREAM frame'): FORGOTTEN,
-    ('http2/5.1', 'closed: Sends a DATA frame'): FORGOTTEN,
-    ('http2/5.1', 'closed: Sends a HEADERS frame'): FORGOTTEN,
     ('http2/5.1.1', 'Sends stream identifier that is numerically smaller than previous'): NGHTTP2,
 }
 

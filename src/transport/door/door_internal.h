@@ -24,6 +24,14 @@
 #define UDPAI_DOOR_PIECE ((size_t)64 << 10)
 #define UDPAI_DOOR_SMALL_PIECE ((size_t)4 << 10)
 #define UDPAI_DOOR_STATUS_TEXT_MAX 1000
+#define UDPAI_DOOR_ENDED 16 /* streams that a peer had ended are known for so long */
+
+/* How far the frames that come have been looked at. */
+typedef struct udpai_door_scan {
+    uint32_t left; /* bytes until the head of the next frame */
+    int32_t id;    /* of the last one, and its type */
+    uint8_t type, n_head, head[9];
+} udpai_door_scan;
 
 struct udpai_door_connection {
     udpai_door_listener *listener;
@@ -45,7 +53,11 @@ struct udpai_door_connection {
     udpai_address *address;
     udpai_door_allowance idle_frames, resets, refusals;
     uint32_t n_answers; /* frames that may come, for what was written */
-    bool is_local;      /* by a unix socket, of this user: */
+    /* The last streams that were closed and that the peer itself had ended; 0: none. */
+    int32_t ended[UDPAI_DOOR_ENDED];
+    uint8_t next_ended;
+    udpai_door_scan scan;
+    bool is_local; /* by a unix socket, of this user: */
     uint32_t uid;
     bool awaits_head; /* of the PROXY protocol */
     bool has_begun;   /* its SETTINGS have come */
@@ -131,6 +143,16 @@ void udpai_door_connection_dirty(udpai_door_connection *connection);
 void udpai_door_connection_break(udpai_door_connection *connection);
 /* It takes no new streams, and goes when it has none. */
 void udpai_door_connection_go(udpai_door_connection *connection);
+
+/* ---- ended.c: streams that the peer has ended ---- */
+
+/* One that is closed. */
+void udpai_door_ended_add(udpai_door_connection *connection, int32_t id);
+/* It is one of the last ones. */
+bool udpai_door_ended_has(const udpai_door_connection *connection, int32_t id);
+/* Looks on from @p at, which is moved behind the head of the next frame; false: it is not in these
+ * bytes, which are followed by others. */
+bool udpai_door_scan_next(udpai_door_scan *scan, udpai_str bytes, size_t *at);
 
 /* ---- http2.c: between nghttp2 and streams ---- */
 

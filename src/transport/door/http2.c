@@ -28,8 +28,10 @@ is_request(const nghttp2_frame *frame)
 static int
 on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *frame, void *userdata)
 {
-    (void)session;
-    return udpai_door_allow_frame(userdata, frame) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+    udpai_door_connection *connection = userdata;
+    if (frame->type == NGHTTP2_HEADERS && udpai_door_ended_has(connection, frame->stream_id))
+        return nghttp2_session_terminate_session(session, NGHTTP2_STREAM_CLOSED);
+    return udpai_door_allow_frame(connection, frame) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 static int
@@ -115,13 +117,22 @@ on_data(nghttp2_session *session,
 }
 
 static int
+on_reset(udpai_door_connection *connection, int32_t id)
+{
+    udpai_door_stream *stream = find(connection->session, id);
+    if (stream) /* we have not reset it */
+        stream->peer_has_ended = true;
+    return udpai_door_allow_reset(connection) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+static int
 on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *userdata)
 {
     udpai_door_connection *connection = userdata;
     if (frame->hd.type == NGHTTP2_SETTINGS)
         connection->has_begun = true;
     if (frame->hd.type == NGHTTP2_RST_STREAM)
-        return udpai_door_allow_reset(userdata) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+        return on_reset(connection, frame->hd.stream_id);
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     udpai_door_stream *stream = find(session, frame->hd.stream_id);
@@ -150,20 +161,46 @@ on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *userd
     (void)code;
     if (!stream)
         return 0;
+    if (stream->peer_has_ended)
+        udpai_door_ended_add(connection, id);
     udpai_door_stream_close(stream);
     if (connection->is_going && connection->n_streams == 0)
         udpai_door_connection_dirty(connection);
     return 0;
 }
 
-bool
-udpai_door_http2_take(udpai_door_connection *connection, udpai_str bytes)
+static bool
+take(udpai_door_connection *connection, udpai_str bytes)
 {
     ssize_t n =
         nghttp2_session_mem_recv(connection->session, (const uint8_t *)bytes.data, bytes.len);
     if (n == NGHTTP2_ERR_FLOODED)
         udpai_door_flooded(connection);
     return n >= 0;
+}
+
+/* Of DATA that nghttp2 ignores nothing is reported. It must have seen all resets before that. */
+bool
+udpai_door_http2_take(udpai_door_connection *connection, udpai_str bytes)
+{
+    udpai_door_scan *scan = &connection->scan;
+    size_t at = 0, n_taken = 0;
+    bool has_reset = false;
+    while (udpai_door_scan_next(scan, bytes, &at)) {
+        has_reset |= scan->type == NGHTTP2_RST_STREAM;
+        if (scan->type != NGHTTP2_DATA ||
+            !(has_reset || udpai_door_ended_has(connection, scan->id)))
+            continue;
+        if (!take(connection, (udpai_str){bytes.data + n_taken, at - n_taken}))
+            return false;
+        n_taken = at;
+        has_reset = false;
+        if (udpai_door_ended_has(connection, scan->id) &&
+            nghttp2_session_terminate_session(connection->session, NGHTTP2_STREAM_CLOSED) != 0)
+            return false;
+    }
+    return n_taken == bytes.len ||
+           take(connection, (udpai_str){bytes.data + n_taken, bytes.len - n_taken});
 }
 
 /* ---- what goes ---- */
@@ -383,6 +420,7 @@ udpai_door_http2_begin(udpai_door_connection *connection)
 {
     const udpai_door_listener *listener = connection->listener;
     nghttp2_mem memory = udpai_nghttp2_memory();
+    connection->scan.left = NGHTTP2_CLIENT_MAGIC_LEN;
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, (uint32_t)listener->options.limits.max_streams},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UDPAI_DOOR_STREAM_WINDOW},

@@ -373,6 +373,97 @@ who_does_not_read_is_written_no_more(void **state)
     assert_int_equal(bed.n_open, 1);
 }
 
+/* The door is to have closed it, too: by the end of the message's echo, or of the call. */
+static void
+end_stream(uint32_t id, bool resets)
+{
+    door_peer_call(&peer, id, "/a.B/C", NULL);
+    if (resets)
+        frames_put(&peer.to, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
+    else
+        frames_put(&peer.to, NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, id, (udpai_str){0});
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_open, 0);
+}
+
+static void
+send_more(uint32_t id, uint8_t type)
+{
+    if (type == NGHTTP2_DATA)
+        frames_put(&peer.to, NGHTTP2_DATA, 0, id, UDPAI_STR("more"));
+    else
+        door_peer_call(&peer, id, "/a.B/C", NULL);
+    door_bed_run(&bed, &peer);
+}
+
+static void
+who_goes_on_behind_its_end_is_cut_off(void **state)
+{
+    static const uint8_t types[] = {NGHTTP2_DATA, NGHTTP2_HEADERS};
+    (void)state;
+    for (size_t i = 0; i < 2 * UDPAI_ARRAY_LEN(types); i++) {
+        door_peer_close(&peer);
+        connect_from("192.0.2.1:1");
+        end_stream(1, i % 2);
+        for (uint32_t id = 3; id < 33; id += 2) /* so many are remembered */
+            end_stream(id, false);
+        assert_int_equal(goaway(), -1);
+        size_t n_opened = bed.n_opened;
+        send_more(1, types[i / 2]);
+        assert_int_equal(goaway(), NGHTTP2_STREAM_CLOSED);
+        assert_true(peer.is_over);
+        assert_int_equal(bed.n_opened, n_opened);
+    }
+}
+
+/* In one piece, or in pieces that end anywhere; the reset is the last thing that it may send. */
+static void
+so_is_who_goes_on_behind_a_reset_at_once(void **state)
+{
+    (void)state;
+    for (size_t step = 1; step < 40; step += 4) {
+        udpai_strbuf all = {0};
+        door_peer_close(&peer);
+        connect_from("192.0.2.1:1");
+        frames_put_message(&all, 1, UDPAI_STR("some"), 4);
+        frames_put(&all, NGHTTP2_RST_STREAM, 0, 1, UDPAI_STR("\0\0\0\x8"));
+        door_peer_call(&peer, 1, "/a.B/C", NULL);
+        for (size_t at = 0; at < all.len; at += step) {
+            size_t n = udpai_min_size(step, all.len - at);
+            udpai_strbuf_append(&peer.to, all.data + at, n);
+            if (step > 1)
+                door_bed_run(&bed, &peer);
+        }
+        door_bed_run(&bed, &peer);
+        udpai_strbuf_done(&all);
+        assert_int_equal(goaway(), -1);
+        door_peer_call(&peer, 3, "/a.B/C", NULL);
+        frames_put(&peer.to, NGHTTP2_RST_STREAM, 0, 3, UDPAI_STR("\0\0\0\x8"));
+        send_more(3, NGHTTP2_DATA);
+        assert_int_equal(goaway(), NGHTTP2_STREAM_CLOSED);
+    }
+}
+
+/* What it sends may have been under way when the door has ended the stream. */
+static void
+who_was_cut_short_may_be_in_the_middle(void **state)
+{
+    static const uint8_t types[] = {NGHTTP2_DATA, NGHTTP2_HEADERS};
+    (void)state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++) {
+        uint32_t id = (uint32_t)(4 * i + 1);
+        door_peer_call(&peer, id, "/a.B/C", NULL);
+        frames_put_message(&peer.to, id, UDPAI_STR("end"), 3);
+        door_bed_run(&bed, &peer);
+        assert_int_equal(bed.n_open, 0);
+        send_more(id, types[i]);
+        frames_put(&peer.to, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
+        send_more(id, types[i]); /* which makes no sense, and does no harm */
+        end_stream(id + 2, false);
+        assert_int_equal(goaway(), -1);
+    }
+}
+
 int
 main(void)
 {
@@ -392,6 +483,9 @@ main(void)
         CASE(acknowledgements_that_pile_up_end_it_and_are_counted),
         CASE(nonsense_ends_the_connection),
         CASE(who_does_not_read_is_written_no_more),
+        CASE(who_goes_on_behind_its_end_is_cut_off),
+        CASE(so_is_who_goes_on_behind_a_reset_at_once),
+        CASE(who_was_cut_short_may_be_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
