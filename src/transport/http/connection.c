@@ -20,7 +20,7 @@
 static udpai_http *
 http_of(const udpai_http_connection *self)
 {
-    return self->listener->http;
+    return self->http;
 }
 
 void
@@ -67,11 +67,11 @@ close_connection(udpai_http_connection *self)
     self->engine = udpai_http_engine_free(self->engine);
     self->tls = udpai_tls_session_free(self->tls);
     udpai_strbuf_done(&self->out);
-    udpa_bytes_unref(self->address);
-    udpai_chain_unref(self->chain);
-    udpai_identity_unref(self->identity);
+    udpai_visitor_done(&self->guest.visitor);
     uv_poll_stop(&self->poll);
     close(self->fd);
+    if (self->leave)
+        self->leave(self->taken);
     uv_close((uv_handle_t *)&self->poll, on_closed);
     udpai_http_check_end(http);
 }
@@ -100,7 +100,7 @@ new_engine(udpai_http_connection *self, bool is_second)
 {
     const udpai_http_engine_options options = {
         .events = &udpai_http_exchange_events,
-        .userdata = self,
+        .userdata = &self->guest,
         .max_body_bytes = http_of(self)->limits.max_body_bytes,
         .now_ms = udpai_monotonic_ms(),
     };
@@ -360,34 +360,49 @@ on_poll(uv_poll_t *handle, int status, int events)
 
 /* ---- the begin ---- */
 
-void
-udpai_http_connection_begin(udpai_http_listener *listener,
-                            int fd,
-                            udpa_bytes *address,
-                            udpai_admitted *admitted)
+static udpai_http_connection *
+new_connection(udpai_http *http, int fd)
 {
-    udpai_http *http = listener->http;
     udpai_http_connection *self = udpai_alloc(sizeof(*self));
-    udpai_tls_session *tls =
-        self && listener->current ? udpai_tls_session_new(listener->current) : NULL;
-    if (!self || (listener->current && !tls) || uv_poll_init(&http->loop, &self->poll, fd) != 0) {
-        udpai_tls_session_free(tls);
+    if (!self || uv_poll_init(&http->loop, &self->poll, fd) != 0) {
         udpai_free(self);
-        udpa_bytes_unref(address);
-        udpai_admission_leave(&http->admission, admitted);
-        close(fd);
-        return;
+        return NULL;
     }
-    self->listener = listener;
+    self->http = http;
     self->fd = fd;
-    self->address = address;
-    self->admitted = admitted;
-    self->tls = tls;
     self->head_since_ms = self->received_ms = udpai_monotonic_ms();
     self->moved_ms = self->emptied_ms = self->received_ms;
     udpai_timer_init(&self->timer, on_timer);
     udpai_list_init(&self->node);
     udpai_list_init(&self->due);
+    return self;
+}
+
+void
+udpai_http_connection_begin(const udpai_http_place *place,
+                            udpai_handed *handed,
+                            udpai_admitted *admitted)
+{
+    udpai_http *http = place->http;
+    udpai_http_connection *self = new_connection(http, handed->socket);
+    if (!self) {
+        udpai_handed_done(handed);
+        udpai_admission_leave(&http->admission, admitted);
+        return;
+    }
+    self->guest = (udpai_http_guest){
+        .place = place,
+        .connection = self,
+        .visitor = handed->visitor,
+    };
+    self->admitted = admitted;
+    self->tls = handed->tls;
+    self->out = handed->unsent;
+    self->taken = handed->place;
+    self->leave = handed->leave;
     udpai_list_append(&http->connections, &self->node);
+    take_plain(self, udpai_strbuf_view(&handed->early));
+    self->is_cut |= udpai_strbuf_failed(&handed->early);
+    udpai_strbuf_done(&handed->early);
     udpai_http_connection_touch(self);
 }

@@ -24,10 +24,12 @@ set_timer(udpai_http_exchange *self, uint64_t due_ms)
     udpai_http_set_timer(self->http, &self->timer, due_ms);
 }
 
-/* Until the next piece must have been taken; see on_late(). */
+/* Until the next piece must have been taken; see on_late(). Of a visit that is the listener's. */
 static void
 expect_progress(udpai_http_exchange *self)
 {
+    if (!self->guest->connection)
+        return;
     uint64_t until = udpai_monotonic_ms() + UDPAI_HTTP_STALL_S * 1000;
     set_timer(self, until < self->reply_until_ms ? until : self->reply_until_ms);
 }
@@ -39,7 +41,8 @@ udpai_http_exchange_reply(udpai_http_exchange *self, unsigned status, udpa_bytes
     self->reply_until_ms = udpai_monotonic_ms() + UDPAI_HTTP_REPLY_S * 1000;
     expect_progress(self);
     udpai_http_call_reply(self->call, status, text);
-    udpai_http_connection_touch(self->connection);
+    if (self->guest->connection)
+        udpai_http_connection_touch(self->guest->connection);
 }
 
 /* There is one answer, so nobody waits for another one. */
@@ -116,20 +119,20 @@ run_over(udpai_http *http, udpai_http_message *message)
 static udpai_http_bridged *
 new_bridged(udpai_http_exchange *self, udpa_bytes *message)
 {
+    const udpai_visitor *visitor = &self->guest->visitor;
     udpai_http_bridged *bridged = udpai_alloc(sizeof(*bridged));
     if (!bridged)
         return NULL;
     udpai_bridged_stream_init(&bridged->base);
     bridged->base.method = self->route->method;
-    bridged->base.identity = udpai_identity_ref(self->connection->identity);
-    bridged->base.chain = udpai_chain_ref(self->connection->chain);
-    bridged->base.trust = udpai_trust_ref(self->connection->listener->trust);
-    bridged->base.address = udpa_bytes_ref(self->connection->address);
+    bridged->base.identity = udpai_identity_ref(visitor->identity);
+    bridged->base.chain = udpai_chain_ref(visitor->chain);
+    bridged->base.trust = udpai_trust_ref(visitor->trust);
+    bridged->base.address = udpa_bytes_ref(visitor->address);
     bridged->base.message = udpa_bytes_ref(message);
     bridged->base.patience_ms = self->patience_ms;
-    bridged->base.is_secure = self->connection->tls != NULL;
-    if (bridged->base.is_secure)
-        bridged->base.tls = udpai_tls_session_agreed(self->connection->tls);
+    bridged->base.is_secure = visitor->is_secure;
+    bridged->base.tls = visitor->tls;
     bridged->base.over = on_over;
     bridged->base.free = on_free;
     udpai_list_init(&bridged->message.node);
@@ -158,12 +161,13 @@ begin_bridged(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_e
 /* Until now it has counted as one of its address. A client that has too many may have no more
  * requests, either. */
 static udpa_err
-count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
+count_by_identity(udpai_http_guest *guest, udpa_error **ret_error)
 {
-    udpai_http *http = connection->listener->http;
+    udpai_http_connection *connection = guest->connection;
+    udpai_http *http = connection->http;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    const udpai_client client = {.identity = connection->identity,
-                                 .address = udpai_bytes_view(connection->address)};
+    const udpai_client client = {.identity = guest->visitor.identity,
+                                 .address = udpai_bytes_view(guest->visitor.address)};
     udpa_err err = udpai_admission_rename(&http->admission, &client, &connection->admitted, &error);
     if (err == UDPA_OK)
         return err;
@@ -174,22 +178,36 @@ count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
     return err;
 }
 
-udpa_err
-udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error)
+static udpa_err
+look_at_certificate(udpai_http_guest *guest, udpa_error **ret_error)
 {
-    if (connection->is_known || !connection->tls)
-        return UDPA_OK;
-    SSL *ssl = udpai_tls_session_ssl(connection->tls);
+    udpai_visitor *visitor = &guest->visitor;
+    const udpai_tls_session *tls = guest->connection->tls;
     udpa_err err = UDPA_OK;
-    if (!connection->chain)
-        err = udpai_ssl_chain(ssl, "the client's certificate", &connection->chain, ret_error);
-    if (err == UDPA_OK && connection->chain)
-        err = udpai_chain_identity(connection->chain, &connection->identity, ret_error);
-    if (err != UDPA_OK)
-        return err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
-    if (connection->identity)
-        err = count_by_identity(connection, ret_error);
-    connection->is_known = err == UDPA_OK;
+    visitor->tls = udpai_tls_session_agreed(tls);
+    if (!visitor->chain)
+        err = udpai_ssl_chain(udpai_tls_session_ssl(tls), "the client's certificate",
+                              &visitor->chain, ret_error);
+    if (err == UDPA_OK && visitor->chain)
+        err = udpai_chain_identity(visitor->chain, &visitor->identity, ret_error);
+    return err == UDPA_OK || err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
+}
+
+udpa_err
+udpai_http_know_client(udpai_http_guest *guest, udpa_error **ret_error)
+{
+    udpai_visitor *visitor = &guest->visitor;
+    udpa_err err = UDPA_OK;
+    if (visitor->error)
+        return udpai_fail(ret_error, UDPA_ERR_UNAUTHENTICATED, "%s",
+                          udpa_error_message(visitor->error));
+    if (guest->is_known || !guest->connection)
+        return UDPA_OK;
+    if (guest->connection->tls && !visitor->identity)
+        err = look_at_certificate(guest, ret_error);
+    if (err == UDPA_OK && visitor->identity)
+        err = count_by_identity(guest, ret_error);
+    guest->is_known = err == UDPA_OK;
     return err;
 }
 
@@ -227,7 +245,7 @@ ask(udpai_http_exchange *self, udpai_strbuf *body, udpa_error **ret_error)
     udpai_str text = udpai_strbuf_view(body);
     if (self->http->is_stopping)
         return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "this node is shutting down");
-    udpa_err err = udpai_http_know_client(self->connection, ret_error);
+    udpa_err err = udpai_http_know_client(self->guest, ret_error);
     if (err == UDPA_OK && self->page)
         return udpai_http_page_ask(self, text, ret_error);
     if (err == UDPA_OK && udpai_http_body_is_long(text))
@@ -267,7 +285,7 @@ on_late(udpai_timer *timer)
                    UDPAI_HTTP_BODY_S);
         udpai_http_exchange_fail(self, 408, error);
     } else { /* of HTTP/2, too: the end of a stream alone would not be noticed by its client */
-        udpai_http_connection_cut(self->connection);
+        udpai_http_connection_cut(self->guest->connection);
     }
 }
 
@@ -275,19 +293,20 @@ static void *
 on_begin(void *userdata, udpai_http_call *call, const udpai_http_head *head)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_http_connection *connection = userdata;
+    udpai_http_guest *guest = userdata;
     udpai_http_exchange *self = udpai_alloc(sizeof(*self));
     unsigned status = 500;
     if (!self)
         return NULL;
-    self->http = connection->listener->http;
-    self->connection = connection;
+    self->http = guest->place->http;
+    self->guest = guest;
     self->call = call;
     self->stage = UDPAI_HTTP_READING;
     udpai_timer_init(&self->timer, on_late);
     udpai_list_init(&self->node);
     udpai_list_append(&self->http->exchanges, &self->node);
-    set_timer(self, udpai_monotonic_ms() + UDPAI_HTTP_BODY_S * 1000);
+    if (guest->connection)
+        set_timer(self, udpai_monotonic_ms() + UDPAI_HTTP_BODY_S * 1000);
     if (udpai_http_request_read(self, head, &status, &error) != UDPA_OK)
         udpai_http_exchange_fail(self, status, error);
     return self;

@@ -7,6 +7,16 @@
 
 #define FIELD_OVERHEAD 32 /* of each field: RFC 9113, 6.5.2 */
 
+static udpa_err
+error_of(unsigned status)
+{
+    if (status == 408)
+        return UDPA_ERR_DEADLINE;
+    if (status == 413 || status == 429)
+        return UDPA_ERR_LIMIT;
+    return status >= 500 ? UDPA_ERR_UNIMPLEMENTED : UDPA_ERR_INVAL;
+}
+
 void
 udpai_http_head_fail(udpai_http_head *self, unsigned status, const char *format, ...)
 {
@@ -18,8 +28,7 @@ udpai_http_head_fail(udpai_http_head *self, unsigned status, const char *format,
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     self->wrong = status;
-    (void)udpai_fail(&self->error, status >= 500 ? UDPA_ERR_UNIMPLEMENTED : UDPA_ERR_INVAL, "%s",
-                     text);
+    (void)udpai_fail(&self->error, error_of(status), "%s", text);
 }
 
 /* ---- what it is made of ---- */
@@ -199,6 +208,19 @@ const char *
 udpai_http_head_value(const udpai_http_head *self, udpai_http_field field)
 {
     return self->values[field];
+}
+
+void
+udpai_http_head_second(udpai_http_head *self, udpai_str name, udpai_str value)
+{
+    if (udpai_str_eq(name, UDPAI_STR(":method")))
+        udpai_http_head_method(self, value);
+    else if (udpai_str_eq(name, UDPAI_STR(":path")))
+        udpai_http_head_target(self, value);
+    else if (udpai_str_eq(name, UDPAI_STR(":authority")))
+        udpai_http_head_field(self, UDPAI_STR("host"), value);
+    else
+        udpai_http_head_field(self, name, value);
 }
 
 /* ---- what it means ---- */

@@ -63,6 +63,8 @@ void udpai_http_head_method(udpai_http_head *head, udpai_str method);
 void udpai_http_head_target(udpai_http_head *head, udpai_str target);
 /* Counts them, too: names in any case, values without white space around them. */
 void udpai_http_head_field(udpai_http_head *head, udpai_str name, udpai_str value);
+/* A field of HTTP/2: any of these. */
+void udpai_http_head_second(udpai_http_head *head, udpai_str name, udpai_str value);
 /* That was all: what does it mean? */
 void udpai_http_head_finish(udpai_http_head *head);
 /* The first error is the one that counts. */

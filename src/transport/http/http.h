@@ -101,6 +101,9 @@ udpa_err
 udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_error **ret_error);
 /* Of the socket with this index. */
 int udpai_http_port(const udpai_http *http, size_t index);
+/* For sockets of gRPC that serve as well what is named: for udpai_listen_options. It is the
+ * thread's, and called before there are any. */
+const struct udpai_visits *udpai_http_visits(udpai_http *http, bool rest, bool pages);
 /* Other certificates of this socket for handshakes from now on; connected clients are verified
  * again with udpai_stream_thread_verify(), and with each request. Whether clients must present one
  * cannot change: UDPA_ERR_PRECONDITION. */
@@ -110,7 +113,10 @@ udpa_err udpai_http_replace_tls(udpai_http *http,
                                 udpa_error **ret_error);
 /* Answers what is held, takes no more, and ends; a client that does not take its answer is cut. */
 void udpai_http_stop(udpai_http *http);
-/* Stops it if it was not, waits for its end, frees it. */
+/* Stops it if it was not, and waits for its end. What still comes by sockets of gRPC is not served.
+ */
+void udpai_http_end(udpai_http *http);
+/* The same, and frees it: when the stream thread has ended, if that has visits. */
 udpai_http *udpai_http_free(udpai_http *http);
 UDPA_DEFINE_CLEANUP(udpai_http, udpai_http_free)
 

@@ -193,14 +193,7 @@ on_header(nghttp2_session *session,
     (void)flags;
     if (!begins_request(frame) || !head) /* trailers are not needed */
         return 0;
-    if (udpai_str_eq(key, UDPAI_STR(":method")))
-        udpai_http_head_method(head, text);
-    else if (udpai_str_eq(key, UDPAI_STR(":path")))
-        udpai_http_head_target(head, text);
-    else if (udpai_str_eq(key, UDPAI_STR(":authority")))
-        udpai_http_head_field(head, UDPAI_STR("host"), text);
-    else
-        udpai_http_head_field(head, key, text);
+    udpai_http_head_second(head, key, text);
     return 0;
 }
 

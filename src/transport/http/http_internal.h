@@ -18,6 +18,7 @@
 #include "transport/http/engine.h"
 #include "transport/http/http.h"
 #include "transport/tls.h"
+#include "transport/visit.h"
 
 #define UDPAI_LOG_HTTP "http"
 
@@ -40,9 +41,16 @@ struct udpai_http_message {
     void (*run)(udpai_http *http, udpai_http_message *message);
 };
 
+/* What is served at a socket, of this thread or of the stream thread. */
+typedef struct udpai_http_place {
+    udpai_http *http;
+    bool has_rest, has_pages;
+} udpai_http_place;
+
 /* ---- listener.c ---- */
 
 typedef struct udpai_http_listener {
+    udpai_http_place place;
     udpai_http *http;
     int fd;                 /* -1: none */
     int port;               /* any thread */
@@ -66,19 +74,28 @@ void udpai_http_listener_stop(udpai_http_listener *listener);
 
 /* ---- connection.c ---- */
 
-typedef struct udpai_http_connection {
-    udpai_http_listener *listener;
+typedef struct udpai_http_connection udpai_http_connection;
+
+/* Who asks. */
+typedef struct udpai_http_guest {
+    const udpai_http_place *place;
+    udpai_http_connection *connection; /* NULL: it has come by a visit */
+    udpai_visitor visitor; /* what certificates show may have yet to be looked at, until … */
+    bool is_known;         /* … it was, and the connection counts as that client's */
+} udpai_http_guest;
+
+struct udpai_http_connection {
+    udpai_http *http;
+    udpai_http_guest guest;
     udpai_list node, due;
     int fd;
     uv_poll_t poll;
     int watched; /* events of libuv */
-    udpa_bytes *address;
     udpai_admitted *admitted;
-    udpai_chain *chain;        /* once it was looked for; NULL: none was presented */
-    udpai_identity *identity;  /* the same */
-    bool is_known;             /* it was */
-    udpai_tls_session *tls;    /* NULL: plaintext */
-    udpai_http_engine *engine; /* NULL: the first bytes have yet to show what is spoken */
+    void *taken; /* among the connections of the stream thread's listener; beside it: */
+    void (*leave)(void *taken); /* NULL: it was accepted here */
+    udpai_tls_session *tls;     /* NULL: plaintext */
+    udpai_http_engine *engine;  /* NULL: the first bytes have yet to show what is spoken */
     char greeting[4];
     size_t n_greeting;
     udpai_strbuf out;
@@ -93,12 +110,11 @@ typedef struct udpai_http_connection {
     bool is_cut;                   /* nothing is sent either */
     bool lingers;                  /* the last was sent: the client shall have time to read it */
     bool is_closed;                /* libuv has yet to let go of it */
-} udpai_http_connection;
+};
 
-/* Takes the descriptor, the address and the place, whatever comes. */
-void udpai_http_connection_begin(udpai_http_listener *listener,
-                                 int fd,
-                                 udpa_bytes *address,
+/* Takes all of it over, and the admission, whatever comes. */
+void udpai_http_connection_begin(const udpai_http_place *place,
+                                 udpai_handed *handed,
                                  udpai_admitted *admitted);
 /* There may be something to do; it is done before the loop waits again. */
 void udpai_http_connection_touch(udpai_http_connection *connection);
@@ -121,7 +137,7 @@ typedef enum udpai_http_stage {
 
 typedef struct udpai_http_exchange {
     udpai_http *http;
-    udpai_http_connection *connection;
+    udpai_http_guest *guest;
     udpai_http_call *call;
     udpai_list node;
     udpai_http_stage stage;
@@ -142,7 +158,7 @@ typedef struct udpai_http_exchange {
     uint64_t reply_until_ms;
 } udpai_http_exchange;
 
-/* What engines report; their userdata is the connection. */
+/* What engines report; their userdata is the guest. */
 extern const udpai_http_events udpai_http_exchange_events;
 
 /* Replies with an error, in the words of @p error. */
@@ -150,9 +166,9 @@ void
 udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
 
 void udpai_http_exchange_reply(udpai_http_exchange *exchange, unsigned status, udpa_bytes *text);
-/* The connection's client is known by its certificate from now on, and the connection counts as
- * its. UDPA_ERR_LIMIT: it has too many. */
-udpa_err udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error);
+/* It is known by its certificate from now on, and its connection counts as its. UDPA_ERR_LIMIT: it
+ * has too many. */
+udpa_err udpai_http_know_client(udpai_http_guest *guest, udpa_error **ret_error);
 
 /* How its body was read. */
 void udpai_http_exchange_read(udpai_http_exchange *exchange,
@@ -287,6 +303,10 @@ struct udpai_http {
     udpai_http_message stop_message;
 
     udpai_list connections, exchanges;
+    udpai_list at_end; /* messages, to be run when no other will be */
+    /* Of sockets of the stream thread: by what they serve. */
+    udpai_http_place places[4];
+    udpai_visits place_visits[4];
     udpai_list due;            /* connections */
     udpai_admission admission; /* of connections */
     udpai_log_limit refusals;  /* of warnings about connections beyond a limit */

@@ -74,6 +74,28 @@ rest(udpai_http_listener *self)
     udpai_http_set_timer(self->http, &self->rest, udpai_monotonic_ms() + REST_MS);
 }
 
+/* Takes the descriptor, the address and the place. */
+static void
+begin(udpai_http_listener *self, int fd, udpa_bytes *address, udpai_admitted *admitted)
+{
+    udpai_handed handed = {
+        .socket = fd,
+        .tls = self->current ? udpai_tls_session_new(self->current) : NULL,
+        .visitor =
+            {
+                .address = address,
+                .trust = self->trust ? udpai_trust_ref(self->trust) : NULL,
+                .is_secure = self->current != NULL,
+            },
+    };
+    if (!self->current || handed.tls) {
+        udpai_http_connection_begin(&self->place, &handed, admitted);
+        return;
+    }
+    udpai_handed_done(&handed);
+    udpai_admission_leave(&self->http->admission, admitted);
+}
+
 /* False: that was all for now. */
 static bool
 accept_one(udpai_http_listener *self)
@@ -94,7 +116,7 @@ accept_one(udpai_http_listener *self)
         return true;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    udpai_http_connection_begin(self, fd, text, admitted);
+    begin(self, fd, text, admitted);
     return true;
 }
 

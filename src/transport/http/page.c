@@ -61,7 +61,7 @@ new_bridged(udpai_http_exchange *exchange, udpai_str body)
     self->reading.page = exchange->page;
     self->reading.query = udpai_str_put(&at, query);
     self->reading.body = udpai_str_put(&at, body);
-    self->reading.identity = udpai_identity_ref(exchange->connection->identity);
+    self->reading.identity = udpai_identity_ref(exchange->guest->visitor.identity);
     udpai_list_init(&self->reading.node);
     udpai_list_init(&self->message.node);
     self->message.run = run_answered;

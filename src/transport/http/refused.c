@@ -43,8 +43,8 @@ void
 udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message)
 {
     udpai_str view = udpai_bytes_view(*message);
-    udpai_str peer = udpai_peer_counts_as(exchange->connection->identity,
-                                          udpai_bytes_view(exchange->connection->address));
+    const udpai_visitor *visitor = &exchange->guest->visitor;
+    udpai_str peer = udpai_peer_counts_as(visitor->identity, udpai_bytes_view(visitor->address));
     uint32_t number = exchange->route->version_field;
     if (udpai_proto_last_bytes(view, number).len == 0)
         return; /* a client that sends no version may have none to send */

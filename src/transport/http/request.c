@@ -10,17 +10,19 @@
 /* ---- the path ---- */
 
 static void
-put_paths(const udpai_http *http, udpai_strbuf *text)
+put_paths(const udpai_http_place *place, udpai_strbuf *text)
 {
-    for (size_t i = 0; i < http->n_pages; i++)
-        udpai_strbuf_printf(text, "%s%s, ", http->pages[i].path,
+    const udpai_http *http = place->http;
+    const char *comma = "";
+    for (size_t i = 0; place->has_pages && i < http->n_pages; i++, comma = ", ")
+        udpai_strbuf_printf(text, "%s%s%s", comma, http->pages[i].path,
                             http->pages[i].is_post ? "" : " (by GET)");
-    for (size_t i = 0; i < http->n_routes; i++)
-        udpai_strbuf_printf(text, "%s%s", i ? ", " : "", http->routes[i].path);
+    for (size_t i = 0; place->has_rest && i < http->n_routes; i++, comma = ", ")
+        udpai_strbuf_printf(text, "%s%s", comma, http->routes[i].path);
 }
 
 static udpa_err
-fail_path(const udpai_http *http, udpai_str path, udpa_error **ret_error)
+fail_path(const udpai_http_place *place, udpai_str path, udpa_error **ret_error)
 {
     if (udpai_str_starts(path, UDPAI_STR(V2_PREFIX)))
         return udpai_fail(ret_error, UDPA_ERR_NOT_FOUND,
@@ -28,7 +30,7 @@ fail_path(const udpai_http *http, udpai_str path, udpa_error **ret_error)
                           "transport_api_version and resource_api_version to V3 in the client",
                           UDPAI_SHOWN(path));
     udpai_strbuf text = {0};
-    put_paths(http, &text);
+    put_paths(place, &text);
     udpa_err err = udpai_fail(ret_error, UDPA_ERR_NOT_FOUND,
                               "there is nothing at %.*s; what there is, by POST: %s",
                               UDPAI_SHOWN(path), udpai_strbuf_failed(&text) ? "?" : text.data);
@@ -37,18 +39,20 @@ fail_path(const udpai_http *http, udpai_str path, udpa_error **ret_error)
 }
 
 static const udpai_http_route *
-find_route(const udpai_http *http, udpai_str path)
+find_route(const udpai_http_place *place, udpai_str path)
 {
-    for (size_t i = 0; i < http->n_routes; i++)
+    const udpai_http *http = place->http;
+    for (size_t i = 0; place->has_rest && i < http->n_routes; i++)
         if (udpai_str_eq(path, udpai_str_from(http->routes[i].path)))
             return &http->routes[i];
     return NULL;
 }
 
 static const udpai_http_page *
-find_page(const udpai_http *http, udpai_str path)
+find_page(const udpai_http_place *place, udpai_str path)
 {
-    for (size_t i = 0; i < http->n_pages; i++)
+    const udpai_http *http = place->http;
+    for (size_t i = 0; place->has_pages && i < http->n_pages; i++)
         if (udpai_str_eq(path, udpai_str_from(http->pages[i].path)))
             return &http->pages[i];
     return NULL;
@@ -181,13 +185,13 @@ udpai_http_request_read(udpai_http_exchange *self,
     *ret_status = 403;
     if (udpai_http_site_check(head, self->http->hosts, self->http->n_hosts, ret_error) != UDPA_OK)
         return UDPA_ERR_DENIED;
-    self->page = find_page(self->http, path);
+    self->page = find_page(self->guest->place, path);
     if (self->page)
         return read_page(self, head, ret_status, ret_error);
-    self->route = find_route(self->http, path);
+    self->route = find_route(self->guest->place, path);
     *ret_status = 404;
     if (!self->route)
-        return fail_path(self->http, path, ret_error);
+        return fail_path(self->guest->place, path, ret_error);
     *ret_status = 405;
     if (!head->is_post)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,

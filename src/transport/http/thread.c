@@ -13,17 +13,24 @@ static const udpai_admission_words connections = {"connections", "http.max_conne
 /* ---- messages ---- */
 
 static void
-receive(uv_async_t *async)
+run_all(udpai_http *http, udpai_list *messages)
 {
-    udpai_http *http = UDPAI_CONTAINER_OF(async, udpai_http, async);
-    udpai_list messages, *at;
-    udpai_list_init(&messages);
-    udpai_inbox_take(&http->inbox, &messages);
-    udpai_loop_wheel_advance(http->wheel);
-    while ((at = udpai_list_pop(&messages))) {
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages))) {
         udpai_http_message *message = UDPAI_LIST_ENTRY(at, udpai_http_message, node);
         message->run(http, message);
     }
+}
+
+static void
+receive(uv_async_t *async)
+{
+    udpai_http *http = UDPAI_CONTAINER_OF(async, udpai_http, async);
+    udpai_list messages;
+    udpai_list_init(&messages);
+    udpai_inbox_take(&http->inbox, &messages);
+    udpai_loop_wheel_advance(http->wheel);
+    run_all(http, &messages);
     udpai_http_connections_run(http);
 }
 
@@ -173,6 +180,7 @@ open_listeners(udpai_http *http, const udpai_http_options *options, udpa_error *
         const udpai_http_socket *socket = &options->sockets[i];
         udpai_http_listener *listener = &http->listeners[http->n_listeners++];
         *listener = (udpai_http_listener){
+            .place = {http, true, true},
             .http = http,
             .fd = -1,
             .asks = socket->tls && socket->tls->authorities,
@@ -265,6 +273,7 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     http->userdata = options->userdata;
     udpai_list_init(&http->connections);
     udpai_list_init(&http->exchanges);
+    udpai_list_init(&http->at_end);
     udpai_list_init(&http->due);
     udpa_err err = udpai_inbox_init(&http->inbox, wake, http);
     http->has_inbox = err == UDPA_OK;
@@ -293,13 +302,22 @@ udpai_http_port(const udpai_http *http, size_t index)
 static void
 drop_messages(udpai_http *http)
 {
-    udpai_list left, *at;
+    udpai_list left;
     udpai_list_init(&left);
     udpai_inbox_close(&http->inbox, &left);
-    while ((at = udpai_list_pop(&left))) {
-        udpai_http_message *message = UDPAI_LIST_ENTRY(at, udpai_http_message, node);
-        message->run(http, message);
-    }
+    run_all(http, &left);
+}
+
+void
+udpai_http_end(udpai_http *http)
+{
+    if (!http->is_started)
+        return;
+    udpai_http_stop(http);
+    pthread_join(http->pthread, NULL);
+    drop_messages(http);
+    run_all(http, &http->at_end);
+    http->is_started = false;
 }
 
 udpai_http *
@@ -307,11 +325,7 @@ udpai_http_free(udpai_http *http)
 {
     if (!http)
         return NULL;
-    if (http->is_started) {
-        udpai_http_stop(http);
-        pthread_join(http->pthread, NULL);
-        drop_messages(http);
-    }
+    udpai_http_end(http);
     udpai_http_bodies_done(http);
     if (http->has_inbox)
         udpai_inbox_done(&http->inbox);
