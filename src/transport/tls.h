@@ -49,8 +49,9 @@ void udpai_tls_session_close(udpai_tls_session *tls, udpai_strbuf *out);
 const udpa_error *udpai_tls_session_why(const udpai_tls_session *tls);
 /* The handshake has been done. */
 bool udpai_tls_session_is_open(const udpai_tls_session *tls);
-/* It was agreed on by ALPN. */
+/* HTTP/2, or HTTP/1.1, was agreed on by ALPN. */
 bool udpai_tls_session_is_second(const udpai_tls_session *tls);
+bool udpai_tls_session_is_first(const udpai_tls_session *tls);
 SSL *udpai_tls_session_ssl(const udpai_tls_session *tls);
 /* After the handshake. */
 udpai_tls_agreed udpai_tls_session_agreed(const udpai_tls_session *tls);

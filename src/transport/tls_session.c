@@ -189,13 +189,25 @@ udpai_tls_session_is_open(const udpai_tls_session *self)
     return SSL_is_init_finished(self->ssl);
 }
 
-bool
-udpai_tls_session_is_second(const udpai_tls_session *self)
+static udpai_str
+protocol_of(const udpai_tls_session *self)
 {
     const unsigned char *name;
     unsigned len;
     SSL_get0_alpn_selected(self->ssl, &name, &len);
-    return udpai_str_eq((udpai_str){(const char *)name, len}, UDPAI_STR("h2"));
+    return (udpai_str){(const char *)name, len};
+}
+
+bool
+udpai_tls_session_is_second(const udpai_tls_session *self)
+{
+    return udpai_str_eq(protocol_of(self), UDPAI_STR("h2"));
+}
+
+bool
+udpai_tls_session_is_first(const udpai_tls_session *self)
+{
+    return udpai_str_eq(protocol_of(self), UDPAI_STR("http/1.1"));
 }
 
 /* Those that are offered (tls.c), as OpenSSL calls them, and as standards do. */

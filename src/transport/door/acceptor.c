@@ -116,6 +116,16 @@ hand_over(udpai_acceptor *self, udpai_door_connection *connection)
         udpai_door_connection_free(connection);
 }
 
+/* It has chosen HTTP/1.1: the door need not see it. */
+static void
+hand_to_visits(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    self->n_handshaking--;
+    udpai_list_remove(&connection->node);
+    udpai_door_connection_hand_over(connection, udpai_strbuf_view(&connection->early));
+    udpai_door_connection_free(connection);
+}
+
 /* ---- who it is ---- */
 
 static udpa_bytes *
@@ -196,10 +206,12 @@ go_on(udpai_acceptor *self, udpai_door_connection *connection)
     if (!udpai_tls_session_is_open(connection->tls))
         return;
     (void)epoll_ctl(self->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
-    if (know_peer(connection))
-        hand_over(self, connection);
-    else
+    if (!know_peer(connection))
         forget(self, connection);
+    else if (self->listener->options.visits && udpai_tls_session_is_first(connection->tls))
+        hand_to_visits(self, connection);
+    else
+        hand_over(self, connection);
 }
 
 static void

@@ -32,8 +32,10 @@ udpai_door_connection_free(udpai_door_connection *connection)
 {
     udpai_addresses_leave(connection->address, udpai_monotonic_ms());
     nghttp2_session_del(connection->session);
+    udpai_visit_head_free(connection->head);
     udpai_tls_session_free(connection->tls);
-    close(connection->socket);
+    if (connection->socket >= 0)
+        close(connection->socket);
     udpai_strbuf_done(&connection->early);
     udpai_strbuf_done(&connection->unsent);
     udpa_bytes_unref(connection->peer.address);
@@ -67,9 +69,47 @@ udpai_door_connection_go(udpai_door_connection *connection)
     if (connection->is_going || connection->is_broken || connection->is_lingering)
         return;
     connection->is_going = true;
+    if (!connection->session) {
+        udpai_door_connection_break(connection);
+        return;
+    }
     int32_t last = nghttp2_session_get_last_proc_stream_id(connection->session);
     if (nghttp2_submit_goaway(connection->session, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, NULL,
                               0) != 0)
         udpai_door_connection_break(connection);
     udpai_door_connection_dirty(connection);
+}
+
+static void
+leave_place(void *place)
+{
+    udpai_addresses_leave(place, udpai_monotonic_ms());
+}
+
+void
+udpai_door_connection_hand_over(udpai_door_connection *connection, udpai_str early)
+{
+    const udpai_door_listen_options *options = &connection->listener->options;
+    udpai_door_peer *peer = &connection->peer;
+    udpai_handed handed = {
+        .socket = connection->socket,
+        .tls = UDPAI_TAKE(connection->tls),
+        .unsent = connection->unsent,
+        .visitor =
+            {
+                .address = UDPAI_TAKE(peer->address),
+                .chain = UDPAI_TAKE(peer->chain),
+                .trust = options->trust ? udpai_trust_ref(options->trust) : NULL,
+                .identity = UDPAI_TAKE(peer->identity),
+                .error = UDPAI_TAKE(peer->error),
+                .tls = peer->tls,
+                .is_secure = peer->is_secure,
+            },
+        .place = UDPAI_TAKE(connection->address),
+        .leave = leave_place,
+    };
+    connection->socket = -1;
+    connection->unsent = (udpai_strbuf){0};
+    udpai_strbuf_str(&handed.early, early);
+    options->visits->take(options->visits->userdata, &handed);
 }

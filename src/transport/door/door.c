@@ -39,6 +39,7 @@ take_wakes(udpai_door *door)
 {
     uint64_t n;
     (void)!read(door->wakes, &n, sizeof(n));
+    udpai_door_visits_answer(door);
     door->woken(door->userdata);
 }
 
@@ -158,6 +159,9 @@ make_parts(udpai_door *door, const udpai_door_options *options)
         return err;
     err = udpai_inbox_init(&door->arrivals, udpai_door_wake, door);
     if (err == UDPA_OK)
+        err = udpai_inbox_init(&door->answers, udpai_door_wake, door);
+    door->has_answers = err == UDPA_OK;
+    if (err == UDPA_OK)
         err = door->room ? open_files(door) : UDPA_ERR_NOMEM;
     return err;
 }
@@ -196,6 +200,19 @@ close_if_open(int file)
         close(file);
 }
 
+static void
+drop_answers(udpai_door *door)
+{
+    udpai_list left, *at;
+    if (!door->has_answers)
+        return;
+    udpai_list_init(&left);
+    udpai_inbox_close(&door->answers, &left);
+    while ((at = udpai_list_pop(&left)))
+        udpai_visit_unref(UDPAI_LIST_ENTRY(at, udpai_visit, node));
+    udpai_inbox_done(&door->answers);
+}
+
 udpai_door *
 udpai_door_free(udpai_door *door)
 {
@@ -206,6 +223,7 @@ udpai_door_free(udpai_door *door)
     close_if_open(door->epoll);
     close_if_open(door->parked_epoll);
     close_if_open(door->wakes);
+    drop_answers(door);
     udpai_inbox_done(&door->arrivals);
     udpai_addresses_done(&door->addresses);
     udpai_strbuf_done(&door->plain);
@@ -270,7 +288,10 @@ udpai_door_listener_close(udpai_door_listener *listener)
     listener->is_closing = true;
     listener->acceptor = udpai_acceptor_free(listener->acceptor);
     take_arrivals(listener->door, SIZE_MAX); /* which breaks its own */
-    UDPAI_LIST_FOREACH_SAFE (at, &listener->connections)
-        udpai_door_connection_go(UDPAI_LIST_ENTRY(at, udpai_door_connection, node));
+    UDPAI_LIST_FOREACH_SAFE (at, &listener->connections) {
+        udpai_door_connection *connection = UDPAI_LIST_ENTRY(at, udpai_door_connection, node);
+        udpai_door_visits_hurry(connection);
+        udpai_door_connection_go(connection);
+    }
     check_listener(listener);
 }

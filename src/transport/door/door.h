@@ -16,6 +16,7 @@
 #include "session/hub.h"
 #include "transport/admission.h"
 #include "transport/network.h"
+#include "transport/visit.h"
 
 typedef struct udpai_door udpai_door;
 typedef struct udpai_door_listener udpai_door_listener;
@@ -55,8 +56,9 @@ struct udpai_door_stream {
     size_t in_len, in_size;
     size_t reserved; /* of room, for the message that is coming */
     uint64_t grew_ms;
-    size_t withheld; /* bytes that the peer was not given back for its window */
-    char *path;      /* while the head comes */
+    size_t withheld;    /* bytes that the peer was not given back for its window */
+    char *path;         /* while the head comes */
+    udpai_visit *visit; /* NULL: it is a call of gRPC, or will be none */
     size_t head_bytes;
     udpa_error *status;   /* we have ended it with; NULL: OK */
     udpai_timer deadline; /* of its end; before that, of the call (grpc-timeout) */
@@ -65,6 +67,7 @@ struct udpai_door_stream {
     bool is_open;          /* its owner knows it */
     bool is_calm;          /* and says that only acknowledgements are expected */
     bool is_grpc, is_post; /* by its head */
+    bool is_admitted;      /* of a visit: admit() has let it in */
     bool is_paused;        /* its owner does not read */
     bool is_waiting;       /* for room */
     bool has_failed;       /* nothing more of it is read */
@@ -95,6 +98,10 @@ typedef struct udpai_door_events {
     void (*closed)(udpai_door_stream *stream, const udpa_error *why);
     /* Nothing but acknowledgements is expected from it: they may be read late. */
     bool (*is_calm)(const udpai_door_stream *stream);
+    /* A visit begins, which counts and reserves while it comes; UDPA_ERR_LIMIT: it may not. The
+     * userdata is the listener's. */
+    udpa_err (*admit)(udpai_door_stream *stream, void *userdata, udpa_error **ret_error);
+    void (*dismiss)(udpai_door_stream *stream); /* it has come */
     /* Of a listener: may others be served beside those that are refused, by one connection? Then
      * that does not go for a few of these. */
     bool (*is_open_to_all)(void *userdata);
@@ -119,6 +126,11 @@ typedef struct udpai_door_listen_options {
      * names; they outlive the listener. */
     const udpai_network *proxies;
     size_t n_proxies;
+    /* Who serves what is no gRPC, which is HTTP/1.1, too; NULL: nobody, and there is HTTP/2 alone.
+     * And by what certificates of their peers are verified again; NULL: there are none. Both
+     * outlive the listener. */
+    const udpai_visits *visits;
+    udpai_trust *trust;
     udpai_door_limits limits;
     void (*closed)(void *userdata); /* its last connection has gone; it is freed */
 } udpai_door_listen_options;

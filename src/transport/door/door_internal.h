@@ -24,7 +24,8 @@
 #define UDPAI_DOOR_PIECE ((size_t)64 << 10)
 #define UDPAI_DOOR_SMALL_PIECE ((size_t)4 << 10)
 #define UDPAI_DOOR_STATUS_TEXT_MAX 1000
-#define UDPAI_DOOR_ENDED 16 /* streams that a peer had ended are known for so long */
+#define UDPAI_DOOR_GREETING 3 /* bytes, of which those of HTTP/2 are no method of HTTP/1 */
+#define UDPAI_DOOR_ENDED 16   /* streams that a peer had ended are known for so long */
 
 /* How far the frames that come have been looked at. */
 typedef struct udpai_door_scan {
@@ -40,10 +41,12 @@ struct udpai_door_connection {
     udpai_list in_parked; /* it is read late */
     udpai_list streams, due, taken;
     int socket;
-    udpai_tls_session *tls; /* NULL: plaintext */
-    nghttp2_session *session;
+    udpai_tls_session *tls;   /* NULL: plaintext */
+    nghttp2_session *session; /* NULL at the door: its first bytes have yet to come */
     udpai_door_peer peer;
-    udpai_strbuf early;  /* that came behind the handshake; before it, of a proxy's head */
+    udpai_http_head *head;        /* that is coming, where visits are served; NULL: none */
+    size_t n_visits, visit_bytes; /* the latter: of their bodies */
+    udpai_strbuf early;           /* that came behind the handshake; before it, of a proxy's head */
     udpai_strbuf unsent; /* that the kernel has not taken; empty mostly, and then without memory */
     size_t n_streams, n_restless;     /* the latter: of them, those that are not calm */
     size_t n_written;                 /* bytes since it was read last */
@@ -59,6 +62,8 @@ struct udpai_door_connection {
     udpai_door_scan scan;
     bool is_local; /* by a unix socket, of this user: */
     uint32_t uid;
+    char greeting[UDPAI_DOOR_GREETING];
+    uint8_t n_greeting;
     bool awaits_head; /* of the PROXY protocol */
     bool has_begun;   /* its SETTINGS have come */
     bool is_pinged, is_parked, waits_for_room, is_shaken;
@@ -103,7 +108,9 @@ struct udpai_door {
     uint64_t parked_written_ms;
     udpai_list listeners;
     udpai_list dirty;
-    udpai_list broken; /* to be freed when nobody is in them; by in_dirty */
+    udpai_list broken;   /* to be freed when nobody is in them; by in_dirty */
+    udpai_inbox answers; /* to visits */
+    bool has_answers;
     udpai_inbox arrivals;
     udpai_list arriving; /* connections that were taken out of it, and have not entered */
     size_t n_streams;
@@ -153,6 +160,29 @@ bool udpai_door_ended_has(const udpai_door_connection *connection, int32_t id);
 /* Looks on from @p at, which is moved behind the head of the next frame; false: it is not in these
  * bytes, which are followed by others. */
 bool udpai_door_scan_next(udpai_door_scan *scan, udpai_str bytes, size_t *at);
+
+/* Where HTTP/1.1 is served: it goes there, with these bytes, which have come. What is left of it is
+ * to be freed. The acceptor's thread, or the door's. */
+void udpai_door_connection_hand_over(udpai_door_connection *connection, udpai_str early);
+
+/* ---- visit.c: requests that are no calls of gRPC ---- */
+
+/* A head begins; false without memory. It is dropped when it was a call's. */
+bool udpai_door_visit_begin_head(udpai_door_connection *connection);
+void udpai_door_visit_field(udpai_door_connection *connection, udpai_str name, udpai_str value);
+void udpai_door_visit_drop_head(udpai_door_connection *connection);
+/* Its head is complete, and is one of these. */
+void udpai_door_visit_open(udpai_door_stream *stream, bool has_body);
+void udpai_door_visit_take(udpai_door_stream *stream, udpai_str bytes);
+void udpai_door_visit_ended(udpai_door_stream *stream);
+/* A piece of its answer has gone. */
+void udpai_door_visit_progress(udpai_door_stream *stream);
+/* Its stream is about to be closed; of others nothing. */
+void udpai_door_visit_leave(udpai_door_stream *stream);
+/* Answers have come. */
+void udpai_door_visits_answer(udpai_door *door);
+/* Those of a connection whose listener closes. */
+void udpai_door_visits_hurry(udpai_door_connection *connection);
 
 /* ---- http2.c: between nghttp2 and streams ---- */
 

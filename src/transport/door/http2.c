@@ -40,6 +40,8 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *use
     udpai_door_connection *connection = userdata;
     if (!is_request(frame))
         return 0;
+    if (!udpai_door_visit_begin_head(connection))
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     udpai_door_stream *stream = udpai_door_stream_new(connection, frame->hd.stream_id);
     if (!stream)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -89,6 +91,7 @@ on_header(nghttp2_session *session,
     if (stream->head_bytes > UDPAI_DOOR_HEAD_MAX)
         return udpai_door_allow_reset(userdata) ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE
                                                 : NGHTTP2_ERR_CALLBACK_FAILURE;
+    udpai_door_visit_field(userdata, key, text);
     if (udpai_str_eq(key, UDPAI_STR(":path")) && !stream->path)
         stream->path = udpai_strndup(text.data, text.len);
     else if (udpai_str_eq(key, UDPAI_STR(":method")))
@@ -111,7 +114,9 @@ on_data(nghttp2_session *session,
     udpai_door_stream *stream = find(session, id);
     (void)flags;
     (void)userdata;
-    if (stream)
+    if (stream && stream->visit)
+        udpai_door_visit_take(stream, (udpai_str){(const char *)data, len});
+    else if (stream)
         udpai_door_stream_take(stream, (udpai_str){(const char *)data, len});
     return nghttp2_session_consume_connection(session, len);
 }
@@ -123,6 +128,18 @@ on_reset(udpai_door_connection *connection, int32_t id)
     if (stream) /* we have not reset it */
         stream->peer_has_ended = true;
     return udpai_door_allow_reset(connection) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+static void
+open_stream(udpai_door_stream *stream, bool has_body)
+{
+    udpai_door_connection *connection = stream->connection;
+    if (connection->head && !(stream->is_grpc && stream->is_post)) {
+        udpai_door_visit_open(stream, has_body);
+        return;
+    }
+    udpai_door_visit_drop_head(connection);
+    udpai_door_stream_open(stream);
 }
 
 static int
@@ -137,8 +154,12 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *userdata)
         return 0;
     udpai_door_stream *stream = find(session, frame->hd.stream_id);
     if (stream && is_request(frame))
-        udpai_door_stream_open(stream);
-    if (stream && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+        open_stream(stream, !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM));
+    if (!stream || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        return 0;
+    if (stream->visit)
+        udpai_door_visit_ended(stream);
+    else
         udpai_door_stream_peer_ended(stream);
     return 0;
 }
@@ -163,6 +184,7 @@ on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *userd
         return 0;
     if (stream->peer_has_ended)
         udpai_door_ended_add(connection, id);
+    udpai_door_visit_leave(stream);
     udpai_door_stream_close(stream);
     if (connection->is_going && connection->n_streams == 0)
         udpai_door_connection_dirty(connection);
@@ -297,9 +319,12 @@ read_body(nghttp2_session *session,
         *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
         return n ? (ssize_t)n : NGHTTP2_ERR_DEFERRED;
     }
-    *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (n)
         *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (stream->visit)
+        return (ssize_t)n;
+    *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
     return submit_trailers(stream) == 0 ? (ssize_t)n : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
@@ -319,6 +344,8 @@ send_data(nghttp2_session *session,
         return NGHTTP2_ERR_WOULDBLOCK; /* it is asked again for the next piece */
     udpai_strbuf_append(out, head, 9);
     udpai_door_stream_give(source->ptr, len, out);
+    if (((udpai_door_stream *)source->ptr)->visit)
+        udpai_door_visit_progress(source->ptr);
     return udpai_strbuf_failed(out) ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
@@ -342,6 +369,26 @@ submit_status_alone(udpai_door_stream *stream)
                                    NULL);
 }
 
+static int
+begin_answer(udpai_door_stream *stream)
+{
+    const nghttp2_data_provider body = {.source.ptr = stream, .read_callback = read_body};
+    const udpai_visit *visit = stream->visit;
+    nghttp2_nv fields[1 + UDPAI_VISIT_FIELDS];
+    fields[0] = pair(":status", visit->status);
+    for (size_t i = 0; i < visit->n_fields; i++)
+        fields[1 + i] = pair(visit->fields[i].name, visit->fields[i].value);
+    stream->has_head = true;
+    return nghttp2_submit_response(stream->connection->session, stream->id, fields,
+                                   1 + visit->n_fields, stream->out.left ? &body : NULL);
+}
+
+static bool
+has_begun(const udpai_door_stream *stream)
+{
+    return stream->is_open || (stream->visit && stream->visit->is_sent);
+}
+
 void
 udpai_door_http2_submit(udpai_door_stream *stream)
 {
@@ -350,9 +397,11 @@ udpai_door_http2_submit(udpai_door_stream *stream)
     if (stream->is_cut)
         result =
             nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id,
-                                      stream->is_open ? NGHTTP2_CANCEL : NGHTTP2_REFUSED_STREAM);
+                                      has_begun(stream) ? NGHTTP2_CANCEL : NGHTTP2_REFUSED_STREAM);
     else if (stream->has_head)
         (void)nghttp2_session_resume_data(session, stream->id); /* it may be under way */
+    else if (stream->visit)
+        result = stream->is_finishing ? begin_answer(stream) : 0;
     else if (stream->out.parts)
         result = begin_response(stream);
     else if (stream->is_finishing)
@@ -366,7 +415,8 @@ static int
 on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *userdata)
 {
     (void)userdata;
-    if (frame->hd.type != NGHTTP2_HEADERS || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+    if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
+        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
         return 0;
     const udpai_door_stream *stream = find(session, frame->hd.stream_id);
     if (!stream || stream->peer_has_ended)

@@ -129,7 +129,8 @@ udpai_door_connection_flush(udpai_door_connection *connection)
         udpai_door_stream_resume(stream);
         udpai_door_http2_submit(stream);
     }
-    if (connection->is_broken || connection->waits_for_room || connection->is_lingering)
+    if (connection->is_broken || connection->waits_for_room || connection->is_lingering ||
+        !connection->session)
         return;
     connection->written_ms = now_of(connection);
     while (send_piece(connection))
@@ -176,9 +177,51 @@ decipher(udpai_door_connection *connection, udpai_str bytes)
     return udpai_strbuf_view(plain);
 }
 
+/* Those of HTTP/2, as far as they have come? Without ALPN nothing else distinguishes it. */
+static bool
+is_greeting(const udpai_door_connection *connection)
+{
+    return memcmp(connection->greeting, "PRI", connection->n_greeting) == 0;
+}
+
+static void
+hand_over(udpai_door_connection *connection, udpai_str bytes)
+{
+    udpai_strbuf early = {0};
+    udpai_strbuf_append(&early, connection->greeting, connection->n_greeting);
+    udpai_strbuf_str(&early, bytes);
+    (void)epoll_ctl(door_of(connection)->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
+    if (!udpai_strbuf_failed(&early))
+        udpai_door_connection_hand_over(connection, udpai_strbuf_view(&early));
+    udpai_strbuf_done(&early);
+    udpai_door_connection_break(connection);
+}
+
+/* False: it is not one of HTTP/2, or not known to be one. */
+static bool
+greet(udpai_door_connection *connection, udpai_str *bytes)
+{
+    for (; connection->n_greeting < UDPAI_DOOR_GREETING && bytes->len; bytes->len--)
+        connection->greeting[connection->n_greeting++] = *bytes->data++;
+    if (!is_greeting(connection)) {
+        hand_over(connection, *bytes);
+        return false;
+    }
+    if (connection->n_greeting < UDPAI_DOOR_GREETING)
+        return false;
+    const udpai_str greeting = {connection->greeting, UDPAI_DOOR_GREETING};
+    if (udpai_door_http2_begin(connection) == UDPA_OK &&
+        udpai_door_http2_take(connection, greeting))
+        return true;
+    udpai_door_connection_break(connection);
+    return false;
+}
+
 static void
 take(udpai_door_connection *connection, udpai_str bytes)
 {
+    if (!connection->session && (connection->is_broken || !greet(connection, &bytes)))
+        return;
     if (bytes.len && !udpai_door_http2_take(connection, bytes))
         udpai_door_connection_break(connection);
     if (nghttp2_session_want_write(connection->session) ||
@@ -290,6 +333,11 @@ on_timer(udpai_timer *timer)
         udpai_door_connection_break(connection);
         return;
     }
+    if (!connection->session) {
+        udpai_timer_set(door_of(connection)->wheel, timer,
+                        connection->begun_ms + limits_of(connection)->handshake_timeout_ms);
+        return;
+    }
     uint64_t next_ms = try_peer(connection, silent_ms);
     next_ms = sooner(next_ms, get_older(connection, now_ms - connection->begun_ms));
     next_ms = sooner(next_ms, idle(connection));
@@ -312,7 +360,9 @@ udpai_door_connection_enter(udpai_door_connection *connection)
         listener->door->wheel, &connection->timer,
         connection->read_ms +
             sooner(limits->idle_ms, sooner(limits->handshake_timeout_ms, limits->keepalive_ms)));
-    if (listener->is_closing || udpai_door_http2_begin(connection) != UDPA_OK ||
+    bool is_greeted = listener->options.visits &&
+                      !(connection->tls && udpai_tls_session_is_second(connection->tls));
+    if (listener->is_closing || (!is_greeted && udpai_door_http2_begin(connection) != UDPA_OK) ||
         epoll_ctl(listener->door->epoll, EPOLL_CTL_ADD, connection->socket, &event) != 0) {
         udpai_door_connection_break(connection);
         return;
@@ -328,8 +378,11 @@ udpai_door_connection_leave(udpai_door_connection *connection)
     udpai_list *at;
     connection->is_broken = true;
     udpai_list_remove(&connection->in_parked);
-    while ((at = connection->streams.next) != &connection->streams)
-        udpai_door_stream_close(UDPAI_LIST_ENTRY(at, udpai_door_stream, node));
+    while ((at = connection->streams.next) != &connection->streams) {
+        udpai_door_stream *stream = UDPAI_LIST_ENTRY(at, udpai_door_stream, node);
+        udpai_door_visit_leave(stream);
+        udpai_door_stream_close(stream);
+    }
     udpai_timer_cancel(&connection->timer);
     udpai_list_remove(&connection->node);
     udpai_list_remove(&connection->in_dirty);

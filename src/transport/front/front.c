@@ -28,6 +28,7 @@ typedef struct front {
     udpai_keepalive keepalive;
     const udpai_network *proxies;
     size_t n_proxies;
+    const udpai_visits *visits;
 } front;
 
 typedef struct front_stream {
@@ -249,6 +250,26 @@ on_closed(udpai_door_stream *base, const udpa_error *why)
     udpai_stream_leave(stream);
 }
 
+/* It counts as a stream while it comes; behind that, what is bridged of it does. */
+static udpa_err
+on_admit(udpai_door_stream *base, void *userdata, udpa_error **ret_error)
+{
+    const front *self = userdata;
+    udpai_stream *stream = stream_of(base);
+    const udpai_door_peer *peer = udpai_door_stream_peer(base);
+    const udpai_client client = {.identity = peer->identity,
+                                 .address = udpai_bytes_view(peer->address)};
+    stream->thread = self->listener.thread;
+    return udpai_admission_enter(&stream->thread->admission, &client, &stream->admitted, ret_error);
+}
+
+static void
+on_dismiss(udpai_door_stream *base)
+{
+    udpai_stream *stream = stream_of(base);
+    udpai_admission_leave(&stream->thread->admission, UDPAI_TAKE(stream->admitted));
+}
+
 /* Clients need not prove who they are, or rules allow all of them something; by the rules that are
  * in effect. */
 static bool
@@ -271,6 +292,8 @@ static const udpai_door_events events = {
     .reserve = on_reserve,
     .release = on_release,
     .closed = on_closed,
+    .admit = on_admit,
+    .dismiss = on_dismiss,
     .is_calm = is_calm,
     .is_open_to_all = is_open_to_all,
 };
@@ -346,6 +369,9 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
     self->keepalive = options->keepalive;
     self->proxies = options->proxies;
     self->n_proxies = options->n_proxies;
+    self->visits = options->visits;
+    if (listener->tls && self->visits)
+        udpai_server_tls_offer_first(listener->tls);
     SSL_CTX *context = listener->tls ? udpai_server_tls_context(listener->tls) : NULL;
     if (listener->tls && !context)
         return udpai_fail(ret_error, UDPA_ERR_IO,
@@ -384,6 +410,8 @@ start(udpai_listener *listener)
         .max_message_bytes = listener->max_message_bytes,
         .proxies = self->proxies,
         .n_proxies = self->n_proxies,
+        .visits = self->visits,
+        .trust = listener->tls ? udpai_server_tls_trust(listener->tls) : NULL,
         .limits =
             {
                 .max_streams = thread->limits.max_streams_per_identity,

@@ -17,6 +17,7 @@ struct udpai_server_tls {
     atomic_uint refs;
     grpc_ssl_client_certificate_request_type request;
     udpai_trust *trust;
+    bool offers_first; /* HTTP/1.1 beside HTTP/2 */
     pthread_mutex_t mutex;
     /* under the mutex */
     struct pem pem;
@@ -125,6 +126,12 @@ udpai_server_tls_unref(udpai_server_tls *tls)
     return NULL;
 }
 
+void
+udpai_server_tls_offer_first(udpai_server_tls *tls)
+{
+    tls->offers_first = true;
+}
+
 udpai_trust *
 udpai_server_tls_trust(const udpai_server_tls *tls)
 {
@@ -153,7 +160,7 @@ udpai_server_tls_context(udpai_server_tls *tls)
     const udpai_tls_options options = {
         .files = &files,
         .is_optional = is_optional,
-        .is_second = true,
+        .is_second = !tls->offers_first,
         .trust = files.authorities ? tls->trust : NULL,
         .crypto = udpai_tls_crypto(),
     };

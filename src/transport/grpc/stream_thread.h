@@ -68,6 +68,8 @@ udpa_err udpai_server_tls_replace(udpai_server_tls *tls,
 udpai_server_tls *udpai_server_tls_ref(udpai_server_tls *tls);
 udpai_server_tls *udpai_server_tls_unref(udpai_server_tls *tls);
 UDPA_DEFINE_CLEANUP(udpai_server_tls, udpai_server_tls_unref)
+/* Before it is listened with: the own listener agrees on HTTP/1.1, too, by ALPN. */
+void udpai_server_tls_offer_first(udpai_server_tls *tls);
 
 /* ---- peers that we dial ---- */
 
@@ -235,6 +237,9 @@ typedef struct udpai_listen_options {
      * the client that it names. They outlive the listener. */
     const udpai_network *proxies;
     size_t n_proxies;
+    /* The own listener's: who serves what comes there and is no gRPC (transport/visit.h); NULL:
+     * nobody. It outlives the thread. */
+    const struct udpai_visits *visits;
 } udpai_listen_options;
 
 /* The listener is the thread's. */

@@ -152,6 +152,22 @@ is_open_to_all(void *userdata)
     return ((const door_bed *)userdata)->is_open_to_all;
 }
 
+static udpa_err
+on_admit(udpai_door_stream *base, void *userdata, udpa_error **ret_error)
+{
+    door_bed *bed = ((bed_stream *)base)->bed = userdata;
+    if (bed->may_not_visit)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "too many visit");
+    bed->n_admitted++;
+    return UDPA_OK;
+}
+
+static void
+on_dismiss(udpai_door_stream *base)
+{
+    ((bed_stream *)base)->bed->n_dismissed++;
+}
+
 static const udpai_door_events events = {
     .stream_bytes = sizeof(bed_stream),
     .opened = on_opened,
@@ -162,9 +178,67 @@ static const udpai_door_events events = {
     .reserve = on_reserve,
     .release = on_release,
     .closed = on_closed,
+    .admit = on_admit,
+    .dismiss = on_dismiss,
     .is_calm = is_calm,
     .is_open_to_all = is_open_to_all,
 };
+
+/* ---- those who serve visits ---- */
+
+void
+door_bed_answer(udpai_visit *visit, unsigned status, const char *text)
+{
+    snprintf(visit->status, sizeof(visit->status), "%u", status);
+    visit->fields[visit->n_fields].name = "content-type";
+    visit->fields[visit->n_fields++].value = "text/plain";
+    if (text && udpa_bytes_new(&visit->text, text, strlen(text)) != UDPA_OK)
+        snprintf(visit->status, sizeof(visit->status), "503");
+    visit->answered(visit);
+}
+
+static bool
+on_visit(void *userdata, udpai_visit *visit)
+{
+    door_bed *bed = userdata;
+    char text[64 + 256 + 4];
+    if (bed->visits_are_over)
+        return false;
+    bed->n_visits++;
+    bed->visit_wrong = visit->head->wrong;
+    snprintf(bed->visit_path, sizeof(bed->visit_path), "%.60s", visit->head->path);
+    snprintf(bed->visit_body, sizeof(bed->visit_body), "%.*s",
+             (int)udpai_min_size(visit->body.len, 250), visit->body.len ? visit->body.data : "");
+    udpai_visit_ref(visit);
+    if (strcmp(bed->visit_path, "/hold") == 0 && !bed->held) {
+        bed->held = udpai_visit_ref(visit);
+        return true;
+    }
+    snprintf(text, sizeof(text), "%s %s", bed->visit_path, bed->visit_body);
+    unsigned status = strcmp(bed->visit_path, "/none") == 0 ? 404 : 200;
+    door_bed_answer(visit, visit->head->wrong ? visit->head->wrong : status,
+                    visit->head->is_head ? NULL : text);
+    return true;
+}
+
+static void
+on_over(udpai_visit *visit, bool is_answered)
+{
+    door_bed *bed = visit->visits->userdata;
+    bed->n_over++;
+    bed->n_taken += is_answered;
+    udpai_visit_unref(visit);
+}
+
+static void
+on_take(void *userdata, udpai_handed *handed)
+{
+    door_bed *bed = userdata;
+    bed->n_handed++;
+    snprintf(bed->early, sizeof(bed->early), "%.*s", (int)udpai_min_size(handed->early.len, 250),
+             handed->early.len ? handed->early.data : "");
+    udpai_handed_done(handed);
+}
 
 /* ---- the bed ---- */
 
@@ -232,6 +306,28 @@ door_bed_open(door_bed *bed)
 {
     udpa_err err = make_door(bed);
     return err == UDPA_OK ? make_listener(bed) : err;
+}
+
+udpa_err
+door_bed_open_serving(door_bed *bed)
+{
+    udpa_err err = door_bed_open(bed);
+    bed->visits = (udpai_visits){
+        .bytes = sizeof(udpai_visit),
+        .visit = on_visit,
+        .over = on_over,
+        .take = on_take,
+        .userdata = bed,
+        .max_body_bytes = DOOR_BED_BODY,
+        .max_visits = 4,
+        .max_bodies = 2,
+        .body_ms = 20000,
+        .stall_ms = 20000,
+        .answer_ms = 60000,
+    };
+    if (err == UDPA_OK)
+        bed->listener->options.visits = &bed->visits;
+    return err;
 }
 
 udpa_err
@@ -378,5 +474,19 @@ door_peer_call(door_peer *peer, uint32_t id, const char *path, const udpai_strbu
     if (more)
         udpai_strbuf_append(&head, more->data, more->len);
     frames_put(&peer->to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, id, udpai_strbuf_view(&head));
+    udpai_strbuf_done(&head);
+}
+
+void
+door_peer_request(door_peer *peer, uint32_t id, const char *method, const char *path, bool ends)
+{
+    udpai_strbuf head = {0};
+    frames_put_field(&head, ":method", method);
+    frames_put_field(&head, ":scheme", "http");
+    frames_put_field(&head, ":path", path);
+    frames_put_field(&head, ":authority", "x");
+    frames_put(&peer->to, NGHTTP2_HEADERS,
+               NGHTTP2_FLAG_END_HEADERS | (ends ? NGHTTP2_FLAG_END_STREAM : 0), id,
+               udpai_strbuf_view(&head));
     udpai_strbuf_done(&head);
 }

@@ -7,6 +7,8 @@
 #include "tests/unit/transport/frames.h"
 #include "transport/door/door.h"
 
+#define DOOR_BED_BODY 200000
+
 typedef struct door_bed {
     udpai_wheel wheel;
     udpai_door *door;
@@ -21,6 +23,16 @@ typedef struct door_bed {
     char identity[80]; /* of the peer of the last one, its name */
     bool is_secure;
     udpa_err why; /* the last one has ended */
+    /* Of those who serve visits: of the last one its path, its body, and what is wrong with it. */
+    udpai_visits visits;
+    size_t n_visits, n_over, n_taken, n_admitted, n_dismissed;
+    char visit_path[64], visit_body[256];
+    unsigned visit_wrong;
+    bool visits_are_over, may_not_visit;
+    udpai_visit *held; /* whose path is "/hold": to be answered by the test, and let go of */
+    /* Of the last connection that was handed over. */
+    size_t n_handed;
+    char early[256];
 } door_bed;
 
 /* A client of it. */
@@ -33,6 +45,10 @@ typedef struct door_peer {
 
 /* UDPA_ERR_NOMEM. */
 udpa_err door_bed_open(door_bed *bed);
+/* It serves visits, too, with bodies of at most DOOR_BED_BODY bytes, and 4 of them. */
+udpa_err door_bed_open_serving(door_bed *bed);
+/* Answers a visit, with this status, and a text (NULL: none). */
+void door_bed_answer(udpai_visit *visit, unsigned status, const char *text);
 /* With a socket that listens, and the thread that stands at it; fields that are zero are
  * filled in. */
 udpa_err door_bed_open_listening(door_bed *bed, const udpai_door_listen_options *with);
@@ -50,6 +66,10 @@ void door_bed_run_for(door_bed *bed, door_peer *peer, unsigned ms);
 bool door_bed_run_until_opened(door_bed *bed, door_peer *peer, size_t n);
 /* The same until the door has closed the connection. */
 bool door_bed_run_until_over(door_bed *bed, door_peer *peer);
+/* A request for this path by this method that is none of gRPC; the end of its stream, or its
+ * body follows. */
+void
+door_peer_request(door_peer *peer, uint32_t id, const char *method, const char *path, bool ends);
 /* A call of this path, with more fields (NULL: none), which are HPACK. */
 void door_peer_call(door_peer *peer, uint32_t id, const char *path, const udpai_strbuf *more);
 
