@@ -57,11 +57,20 @@ print_socket(const udpai_plan_socket *socket, int port, const char *what)
            is_passed ? socket->address : "", what, admission_of(socket, address));
 }
 
+static const char *
+served_at(const udpai_plan_socket *socket)
+{
+    if (socket->has_rest)
+        return socket->has_pages ? "UDPA and xDS v3 over gRPC and REST, and pages"
+                                 : "UDPA and xDS v3 over gRPC and REST";
+    return socket->has_pages ? "UDPA and xDS v3 over gRPC, and pages" : "UDPA and xDS v3 over gRPC";
+}
+
 static void
 print_sockets(const udpai_plan *plan, const udpai_ports *ports)
 {
     for (size_t i = 0; i < plan->sockets.n; i++)
-        print_socket(&plan->sockets.items[i], ports->grpc[i], "UDPA and xDS v3 over gRPC");
+        print_socket(&plan->sockets.items[i], ports->grpc[i], served_at(&plan->sockets.items[i]));
     for (size_t i = 0; i < plan->http_sockets.n; i++)
         print_socket(&plan->http_sockets.items[i], ports->http[i], "UDPA and xDS v3 over REST");
 }

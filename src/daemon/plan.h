@@ -33,7 +33,8 @@ typedef struct udpai_plan_socket {
     udpai_keepalive keepalive;
     const udpai_network *proxies; /* see udpai_listen_options; the plan's */
     size_t n_proxies;
-    bool is_local; /* a unix socket: the kernel proves which user connects */
+    bool is_local;            /* a unix socket: the kernel proves which user connects */
+    bool has_rest, has_pages; /* beside gRPC */
 } udpai_plan_socket;
 
 typedef struct udpai_plan_directory {

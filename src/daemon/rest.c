@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/certificates.h"
+#include "transport/visit.h"
 
 struct udpai_rest {
     udpai_rest_env env;
@@ -38,18 +39,17 @@ static void
 on_closed(uv_handle_t *handle)
 {
     udpai_rest *self = handle->data;
-    void (*closed)(void *userdata) = self->closed;
-    void *userdata = self->userdata;
-    udpai_free(self);
-    if (closed)
-        closed(userdata);
+    if (self->http)
+        self->closed(self->userdata);
+    else
+        udpai_free(self); /* it was not opened */
 }
 
 static void
 on_ended(uv_async_t *handle)
 {
     udpai_rest *self = handle->data;
-    self->http = udpai_http_free(self->http);
+    udpai_http_end(self->http);
     uv_close((uv_handle_t *)handle, on_closed);
 }
 
@@ -63,6 +63,16 @@ udpai_rest_close(udpai_rest *self, void (*closed)(void *userdata), void *userdat
     self->closed = closed;
     self->userdata = userdata;
     udpai_http_stop(self->http);
+}
+
+udpai_rest *
+udpai_rest_free(udpai_rest *self)
+{
+    if (!self)
+        return NULL;
+    udpai_http_free(self->http);
+    udpai_free(self);
+    return NULL;
 }
 
 /* ---- the begin ---- */
@@ -128,11 +138,20 @@ start(udpai_rest *self, udpai_tls_files *files, udpa_error **ret_error)
     return err;
 }
 
+static bool
+serves_beside_grpc(const udpai_plan *plan)
+{
+    for (size_t i = 0; i < plan->sockets.n; i++)
+        if (plan->sockets.items[i].has_rest || plan->sockets.items[i].has_pages)
+            return true;
+    return false;
+}
+
 udpa_err
 udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error)
 {
     size_t n = env->plan->http_sockets.n;
-    if (n == 0)
+    if (n == 0 && !serves_beside_grpc(env->plan))
         return UDPA_OK;
     udpai_rest *self = udpai_alloc(sizeof(*self));
     udpai_tls_files *files = udpai_alloc_array(n, sizeof(*files));
@@ -159,4 +178,12 @@ int
 udpai_rest_port(const udpai_rest *self, size_t index)
 {
     return udpai_http_port(self->http, index);
+}
+
+const udpai_visits *
+udpai_rest_visits(const udpai_rest *self, const udpai_plan_socket *socket)
+{
+    return socket->has_rest || socket->has_pages
+               ? udpai_http_visits(self->http, socket->has_rest, socket->has_pages)
+               : NULL;
 }

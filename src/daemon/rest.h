@@ -19,7 +19,8 @@ typedef struct udpai_rest_env {
     const udpai_plan *plan;
 } udpai_rest_env;
 
-/* Listens where the plan has it; *ret_rest stays NULL if that is nowhere. */
+/* Listens where the plan has it, and serves what sockets of gRPC serve besides; *ret_rest stays
+ * NULL if that is nowhere. */
 udpa_err udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error);
 /* Of the plan's socket with this index. */
 int udpai_rest_port(const udpai_rest *rest, size_t index);
@@ -28,7 +29,12 @@ udpa_err udpai_rest_replace_tls(udpai_rest *rest,
                                 size_t index,
                                 const udpai_tls_files *files,
                                 udpa_error **ret_error);
-/* Answers what is held, then calls @p closed, and is freed; of NULL at once. */
+/* What serves it at this socket of gRPC; NULL: nothing is. */
+const struct udpai_visits *udpai_rest_visits(const udpai_rest *rest,
+                                             const udpai_plan_socket *socket);
+/* Answers what is held, then calls @p closed; of NULL at once. */
 void udpai_rest_close(udpai_rest *rest, void (*closed)(void *userdata), void *userdata);
+/* It has closed, and so has the stream thread. NULL is fine. */
+udpai_rest *udpai_rest_free(udpai_rest *rest);
 
 #endif

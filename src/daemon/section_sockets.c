@@ -119,6 +119,13 @@ check_exposure(const udpai_value *value, const char *address)
                           address);
 }
 
+static void
+check_service(const udpai_value *value)
+{
+    if (value->number == UDPA__CONFIG__V1__SOCKET__SERVICE__UNKNOWN)
+        udpai_value_error(value, "", "is no service: write REST or PAGES");
+}
+
 static const udpai_field socket_fields[] = {
     {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_place_check},
     {.name = "max_message_bytes", UDPAI_MESSAGE_BYTES},
@@ -126,6 +133,7 @@ static const udpai_field socket_fields[] = {
     {.name = "tls", .of = &server_tls},
     {.name = "insecure"},
     {.name = "proxy_protocol", .of = &proxy_protocol},
+    {.name = "also_serves", .check = check_service},
 };
 
 /* Where no network is, nothing of it is of use. */
@@ -150,10 +158,21 @@ check_not_shared(const udpai_value *value)
                           ((const socket_message *)value->message)->address);
 }
 
+/* What workers serve is on other processes than the thread for it. */
+static void
+check_also_serves(const udpai_value *value)
+{
+    if (((const socket_message *)value->message)->n_also_serves && value->bootstrap->workers)
+        udpai_value_error(value, "also_serves",
+                          "is not available with workers: leave out 'workers', or list a socket of "
+                          "its own in 'http.sockets'");
+}
+
 static void
 check_socket(const udpai_value *value)
 {
     const socket_message *socket = value->message;
+    check_also_serves(value);
     if (udpai_listen_place_check(socket->address, NULL) != UDPA_OK)
         return; /* which was reported */
     udpai_listen_place place = udpai_listen_place_of(socket->address);
@@ -210,6 +229,10 @@ check_transport(const udpai_value *value)
     if (socket->proxy_protocol)
         udpai_value_error(value, "proxy_protocol",
                           "is not available with the C library of gRPC: set 'transport: OWN'");
+    if (socket->n_also_serves)
+        udpai_value_error(value, "also_serves",
+                          "is not available with the C library of gRPC: set 'transport: OWN', or "
+                          "list a socket of its own in 'http.sockets'");
 }
 
 const udpai_section udpai_section_socket = {
@@ -262,6 +285,15 @@ is_anonymous(const udpai_plan *plan)
     return n_known < plan->sockets.n;
 }
 
+static bool
+also_serves(const socket_message *socket, Udpa__Config__V1__Socket__Service service)
+{
+    for (size_t i = 0; i < socket->n_also_serves; i++)
+        if (socket->also_serves[i] == service)
+            return true;
+    return false;
+}
+
 udpa_err
 udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
@@ -284,6 +316,8 @@ udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **r
             .max_message_bytes = from->max_message_bytes,
             .keepalive = udpai_keepalive_of(from->keepalive, otherwise),
             .is_local = is_local(from->address),
+            .has_rest = also_serves(from, UDPA__CONFIG__V1__SOCKET__SERVICE__REST),
+            .has_pages = also_serves(from, UDPA__CONFIG__V1__SOCKET__SERVICE__PAGES),
         };
         udpa_err err = use_proxies(plan, from->proxy_protocol, &socket, ret_error);
         if (err != UDPA_OK)
@@ -324,12 +358,20 @@ check_is_of_grpc(const udpai_value *value)
     udpai_value_error(value, "", "is of sockets of gRPC");
 }
 
+static void
+check_has_all(const udpai_value *value)
+{
+    if (value->index == 0)
+        udpai_value_error(value, "", "is of sockets of gRPC: those of http serve REST and pages");
+}
+
 /* Those of http have limits of their own. */
 static const udpai_field http_socket_fields[] = {
     {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_address_check},
     {.name = "max_message_bytes", .check = check_no_message_size},
     {.name = "keepalive", .check = check_is_of_grpc},
     {.name = "proxy_protocol", .check = check_is_of_grpc},
+    {.name = "also_serves", .check = check_has_all},
     {.name = "tls", .of = &server_tls},
     {.name = "insecure"},
 };

@@ -92,7 +92,7 @@ stop(server *self)
     udpai_readers_close(self->readers);
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
-    udpai_rest_close(UDPAI_TAKE(self->rest), on_rest_closed, self);
+    udpai_rest_close(self->rest, on_rest_closed, self);
 }
 
 static void
@@ -101,6 +101,7 @@ server_done(server *self)
     stop(self);
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
+    udpai_rest_free(self->rest);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
     udpai_reported_load_close(self->reported_load);
     for (size_t i = 0; i < self->tls.n; i++)
@@ -225,7 +226,8 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
     udpa_err err = add_tls(self, socket, &tls, ret_error);
     if (err != UDPA_OK)
         return err;
-    const udpai_listen_options options = udpai_plan_listen_options(socket, socket->address, tls);
+    udpai_listen_options options = udpai_plan_listen_options(socket, socket->address, tls);
+    options.visits = udpai_rest_visits(self->rest, socket);
     err = udpai_stream_thread_listen(udpai_endpoint_streams(self->endpoint), &options, &listener,
                                      ret_error);
     if (err == UDPA_OK && !udpai_vector_push(&self->ports, udpai_listener_port(listener)))
@@ -559,9 +561,9 @@ begin(server *self, udpa_error **ret_error)
                               udpai_tunables_follower_take(self->runtime->follower,
                                                            self->directories, self->readers));
     if (err == UDPA_OK)
-        err = listen_on_all(self, ret_error);
-    if (err == UDPA_OK)
         err = open_http(self, ret_error);
+    if (err == UDPA_OK)
+        err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)
         err = open_reload(self, ret_error);
     if (err == UDPA_OK)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""REST as clients meet it: what is answered, what is held, what is refused and with which words."""
+"""REST as clients meet it: what is answered, what is held, what is refused and with which words; on a
+socket of its own, or on one of gRPC."""
 import argparse
 import concurrent.futures
 import http.client
@@ -56,11 +57,23 @@ def put_cluster(test):
 class Rest:
     """A node with REST."""
 
-    def __init__(self, test, name, *more):
+    def __init__(self, test, name, *more, http=None, **bootstrap):
+        """http: the section of this name; by default one socket."""
         self.test = test
         few = test.work / 'few.descriptors' # one file, in which there is nothing
         few.write_bytes(field(1, field(1, b'x.proto')))
-        self.process, self.grpc = test.start_node(name, '--descriptors', few, *more)
+        http = http or {'sockets': [{}]}
+        sockets = [{'address': '127.0.0.1:0', **one} for one in http.pop('sockets')]
+        if test.arguments.variant == 'beside_grpc':
+            sockets = [{'also_serves': ['REST', 'PAGES'], **one} for one in sockets]
+            bootstrap.update(sockets=sockets, transport='OWN', http=http)
+        else:
+            bootstrap.update(sockets=[{'address': '127.0.0.1:0'}], http={**http, 'sockets': sockets})
+        file = test.work / f'{name}.json'
+        file.write_text(json.dumps(bootstrap))
+        self.process = test.start(name, [test.build / 'udpad', '-c', file, '--node-id', name, '--state',
+                                         test.work / f'{name}-data', '--descriptors', few, *more])
+        self.grpc = re.search(r'listening on (\S+)', self.process.wait_for_log('listening on '))[1]
         self.ports = [int(port) for port in
                       re.findall(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST', self.text())]
 
@@ -284,7 +297,8 @@ def literal(name, value):
 
 
 PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
-DATA, HEADERS, RESET, SETTINGS, WINDOW_UPDATE = 0, 1, 3, 4, 8
+DATA, HEADERS, RESET, SETTINGS, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 7, 8
+CALM = b'\0\0\0\x0b'
 INITIAL_WINDOW = 4 # a setting
 SMALL_WINDOW = 1000
 
@@ -352,7 +366,7 @@ def test_same_answers(test):
     folder.mkdir()
     (folder / 'one.yaml').write_text(
         f'name: one\nresource:\n  "@type": {STRING}\n  value: "{"x" * size}"\n')
-    rest = Rest(test, 'same', '--http', '127.0.0.1:0', '--resources', folder)
+    rest = Rest(test, 'same', '--resources', folder)
     wait_for('the large one', lambda: rest.post(RESOURCES, {'type_url': STRING})[0] == 200)
     before = most_memory(rest)
     headers, body = request({'type_url': STRING})
@@ -365,6 +379,15 @@ def test_same_answers(test):
     more = most_memory(rest) - before
     check('many answers that nobody takes are one', more < n * size / 4, f'{more} bytes')
     check('SIGINT ends it', test.interrupt(rest.process) == 0)
+
+
+def is_calmed(out):
+    """The last frame is GOAWAY, with ENHANCE_YOUR_CALM."""
+    kind, code = 0, b''
+    while len(out) >= 9:
+        size = int.from_bytes(out[:3], 'big')
+        kind, code, out = out[3], out[13:17], out[9 + size:]
+    return kind == GOAWAY and code == CALM
 
 
 def test_rapid_reset(test, rest, version):
@@ -381,8 +404,8 @@ def test_rapid_reset(test, rest, version):
                 n_reset += 1
         except ConnectionError:
             pass
-        read_all(stream)
-    check('who resets streams is cut off', n_reset < most, n_reset)
+        out = read_all(stream)
+    check('who resets streams is cut off', n_reset < most or is_calmed(out), n_reset)
     wait_for('every held request to be forgotten', lambda: 'udpa-rest' not in subprocess.run(
         [test.build / 'udpactl', '--server', rest.grpc, 'status'], capture_output=True, text=True,
         check=False).stdout)
@@ -391,11 +414,10 @@ def test_rapid_reset(test, rest, version):
 
 def test_connections(test):
     """At the limit, others are not let in, until one leaves."""
-    bootstrap = test.work / 'few.yaml'
-    bootstrap.write_text('http: {sockets: [{address: "127.0.0.1:0"}], max_connections: 3, '
-                         'max_connections_per_client: 3}\n')
-    rest = Rest(test, 'few', '-c', bootstrap)
+    rest = Rest(test, 'few', http={'sockets': [{}], 'max_connections': 3, 'max_connections_per_client': 3})
     streams = [socket.create_connection(('127.0.0.1', rest.ports[0])) for _ in range(3)]
+    for stream in streams:
+        stream.sendall(b'POST /') # one of gRPC counts elsewhere
     wait_for('the fourth to be refused', lambda: rest.raw(head('content-length: 2')) == b'' and
              not accepts(rest))
     for stream in streams:
@@ -422,12 +444,8 @@ def test_connections_of_one(test):
     """A client that takes all it can get keeps nobody else out: by its address, and by its certificate,
     wherever it comes from. Who has shown one counts no more as one of its address."""
     (certificate, key, ca), (edge, edge_key, _) = issue(test, 'node'), issue(test, 'edge')
-    bootstrap = test.work / 'one.yaml'
-    bootstrap.write_text(
-        'http:\n  max_connections: 40\n  sockets:\n  - address: 127.0.0.1:0\n'
-        '  - address: 127.0.0.1:0\n'
-        f'    tls: {{certificate_file: {certificate}, private_key_file: {key}, client_ca_file: {ca}}}\n')
-    rest = Rest(test, 'one', '-c', bootstrap)
+    tls = {'certificate_file': str(certificate), 'private_key_file': str(key), 'client_ca_file': str(ca)}
+    rest = Rest(test, 'one', http={'max_connections': 40, 'sockets': [{}, {'tls': tls}]})
     greedy = [connect_from('127.0.0.2', rest.ports[0]) for _ in range(60)]
     answered = [is_answered(stream) for stream in greedy]
     check('one address has half of all connections', answered == [True] * 20 + [False] * 40, answered)
@@ -505,13 +523,9 @@ def secure_post(port, context, path, body):
 
 def test_tls(test):
     (certificate, key, ca), (edge, edge_key, _) = issue(test, 'node'), issue(test, 'edge')
-    bootstrap = test.work / 'tls.yaml'
-    bootstrap.write_text(
-        'audiences: [{name: edges, match: {identities: [edge]}}]\n'
-        'http:\n  sockets:\n  - address: 127.0.0.1:0\n    tls:\n'
-        f'      certificate_file: {certificate}\n      private_key_file: {key}\n'
-        f'      client_ca_file: {ca}\n')
-    rest = Rest(test, 'tls', '-c', bootstrap, '--resources', put_greeting(test, 'secure'))
+    tls = {'certificate_file': str(certificate), 'private_key_file': str(key), 'client_ca_file': str(ca)}
+    rest = Rest(test, 'tls', '--resources', put_greeting(test, 'secure'), http={'sockets': [{'tls': tls}]},
+                audiences=[{'name': 'edges', 'match': {'identities': ['edge']}}])
     contexts = {}
     for name in ('edge', 'node'):
         contexts[name] = ssl.create_default_context(cafile=ca)
@@ -587,8 +601,7 @@ def test_broken_cluster(test):
         cluster = field(1, CLUSTER.encode()) + field(2, content)
         wrapped = field(1, WRAPPER.encode()) + field(2, field(3, name.encode()) + field(2, cluster))
         (folder / f'{name}.pb').write_bytes(field(2, wrapped))
-    rest = Rest(test, 'broken', '--descriptors', descriptors, '--http', '127.0.0.1:0', '--resources',
-                folder)
+    rest = Rest(test, 'broken', '--descriptors', descriptors, '--resources', folder)
     wait_for('the clusters', lambda: rest.post(CLUSTERS, NODE)[0] == 200)
     status, answer, _ = rest.post(CLUSTERS, NODE)
     told = [error['resourceName'].get('name', '') for error in answer['resourceErrors']]
@@ -638,7 +651,7 @@ def test_end(test, rest, version):
 
 def test_change_behind_the_end(test):
     """Who was told that the node ends is told nothing else, whatever changes meanwhile."""
-    rest = Rest(test, 'ending', '--http', '127.0.0.1:0')
+    rest = Rest(test, 'ending')
     apply = [test.build / 'udpactl', '--server', rest.grpc, 'apply', '-f']
     one = test.work / 'one.yaml'
     one.write_text(f'name: one\nresource:\n  "@type": {STRING}\n  value: first\n')
@@ -671,7 +684,7 @@ def test_change_behind_the_end(test):
 def body(test):
     test_options(test)
     put_cluster(test)
-    rest = Rest(test, 'node', '--http', '127.0.0.1:0', '--resources', test.work / 'resources')
+    rest = Rest(test, 'node', '--resources', test.work / 'resources')
     wait_for('the files', lambda: rest.post(RESOURCES, {'type_url': STRING})[0] == 200)
     test_answers(rest)
     test_unknown_type(rest)
@@ -696,4 +709,4 @@ def body(test):
 if __name__ == '__main__':
     PARSER = argparse.ArgumentParser(description=__doc__)
     PARSER.add_argument('--ca', type=pathlib.Path)
-    sys.exit(main(PARSER, body))
+    sys.exit(main(PARSER, body, ('own_socket', 'beside_grpc')))

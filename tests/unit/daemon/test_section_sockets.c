@@ -109,6 +109,70 @@ proxies_are_of_the_own_listener_by_an_option(void **state)
     bootstrap_test_assert_mistakes(test, "");
 }
 
+#define SERVES "sockets: [{address: '127.0.0.1:0', also_serves: [REST, PAGES]}]\n"
+
+static void
+what_else_is_served_is_known(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "transport: OWN\n"
+                              "sockets:\n"
+                              "- {address: '127.0.0.1:0', also_serves: [REST, UNKNOWN]}\n"
+                              "http:\n"
+                              "  sockets:\n"
+                              "  - {address: '127.0.0.1:0', also_serves: [REST, PAGES]}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:48: sockets[0].also_serves[1]: is no service: write REST or PAGES\n"
+              "test.yaml:6:44: http.sockets[0].also_serves[0]: is of sockets of gRPC: those of "
+              "http serve "
+              "REST and pages\n");
+}
+
+static void
+workers_serve_nothing_else(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "workers: 2\n" SERVES);
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:49: sockets[0].also_serves: is not available with workers: leave out "
+              "'workers', or list a socket of its own in 'http.sockets'\n");
+}
+
+static void
+what_else_is_served_is_of_the_own_listener(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_options options = {0};
+    bootstrap_test_read(test, SERVES);
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:1:49: sockets[0].also_serves: is not available with the C library of "
+              "gRPC: set 'transport: OWN', or list a socket of its own in 'http.sockets'\n");
+}
+
+/* By default nothing is. */
+static void
+a_socket_serves_what_it_lists(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_plan *plan = udpai_alloc(sizeof(*plan));
+    assert_non_null(plan);
+    bootstrap_test_read(test, "transport: OWN\n"
+                              "sockets:\n"
+                              "- {address: '127.0.0.1:0'}\n"
+                              "- {address: '127.0.0.1:0', also_serves: [PAGES]}\n"
+                              "- {address: '127.0.0.1:0', also_serves: [PAGES, REST]}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    assert_ok(udpai_plan_make(plan, &test->bootstrap, &(udpai_options){0}, NULL));
+    assert_int_equal(plan->sockets.n, 3);
+    for (size_t i = 0; i < plan->sockets.n; i++) {
+        assert_int_equal(plan->sockets.items[i].has_pages, i > 0);
+        assert_int_equal(plan->sockets.items[i].has_rest, i > 1);
+    }
+    udpai_plan_done(plan);
+    udpai_free(plan);
+}
+
 static void
 a_unix_socket_has_what_a_network_does_not_need(void **state)
 {
@@ -258,6 +322,10 @@ main(void)
         CASE(sockets_for_rest_have_no_proxies),
         CASE(proxies_are_of_the_own_listener),
         CASE(proxies_are_of_the_own_listener_by_an_option),
+        CASE(what_else_is_served_is_known),
+        CASE(workers_serve_nothing_else),
+        CASE(what_else_is_served_is_of_the_own_listener),
+        CASE(a_socket_serves_what_it_lists),
         CASE(a_socket_has_its_proxies),
         CASE(a_unix_socket_has_what_a_network_does_not_need),
         CASE(a_unix_socket_is_as_loopback),
