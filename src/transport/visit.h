@@ -34,7 +34,7 @@ typedef struct udpai_handed udpai_handed;
  * and do not call back. */
 typedef struct udpai_visits {
     size_t bytes; /* of what begins with a udpai_visit; zeroed */
-    /* Has it served: takes a reference. False: nobody serves any more. */
+    /* Has it served: takes a reference. False: nobody serves any more, or many wait. */
     bool (*visit)(void *userdata, udpai_visit *visit);
     /* Once for each that was taken: its answer was given, or nobody waits for it any more. */
     void (*over)(udpai_visit *visit, bool is_answered);

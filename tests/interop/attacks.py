@@ -216,11 +216,15 @@ def tables(_):
         yield frame(HEADERS, END_HEADERS, next(ids), head() + b'\xbe' * 16000)
 
 
+def request(method, path, *more):
+    """The head of a request that is none of gRPC."""
+    return b''.join(literal(*field) for field in (
+        (':method', method), (':scheme', 'http'), (':path', path), (':authority', 'localhost'), *more))
+
+
 def strangers(_):
     """Requests that are none of gRPC."""
-    ids = streams()
-    fields = b''.join(literal(*field) for field in (
-        (':method', 'GET'), (':scheme', 'http'), (':path', '/'), (':authority', 'localhost')))
+    ids, fields = streams(), request('GET', '/')
     while True:
         yield b''.join(frame(HEADERS, END_HEADERS | END_STREAM, next(ids), fields) for _ in range(100))
 
@@ -233,9 +237,16 @@ def unknown(_):
                        for _ in range(100))
 
 
+def pages(_):
+    """Requests for a page, where pages are served."""
+    ids, fields = streams(), request('GET', '/ready')
+    while True:
+        yield b''.join(frame(HEADERS, END_HEADERS | END_STREAM, next(ids), fields) for _ in range(20))
+
+
 FLOODS = {one.__name__: one for one in (
     resets, continuations, fields, settings, pings, priorities, nothing, windows, large_heads, tables,
-    strangers, unknown)}
+    strangers, unknown, pages)}
 
 
 def flood(make, to, results):
@@ -360,7 +371,23 @@ def halves(to, results):
         hold(to, results, held)
 
 
-OTHERS = {one.__name__: one for one in (silent, idle, deaf, sips, half_closed, halves)}
+def bodies(to, results):
+    """As halves, with requests of REST."""
+    _, sent, n_streams = to.message
+    fields = request('POST', '/v1/udpa:resources', ('content-type', 'application/json'))
+    with contextlib.ExitStack() as stack:
+        held = []
+        for _ in range(to.connections):
+            held.append(stack.enter_context(Connection(to)))
+            for one in range(1, 2 * n_streams, 2):
+                held[-1].send(frame(HEADERS, END_HEADERS, one, fields))
+                for at in range(0, sent, FRAME_MAX):
+                    held[-1].send(frame(DATA, 0, one, bytes(min(FRAME_MAX, sent - at))))
+                    held[-1].read()
+        hold(to, results, held)
+
+
+OTHERS = {one.__name__: one for one in (silent, idle, deaf, sips, half_closed, halves, bodies)}
 
 
 def main():

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attacks on the listener of udpad (attacks.py), each from an address of its own, while a client beside
 them asks for one resource after the other: it gets every response, in time, and others can connect. The
-attacking connections are ended, or are bounded, and the memory of udpad is.
+attacking connections are ended, or are bounded, and the memory of udpad is. rest: the socket serves more
+than gRPC.
 
 With --transport grpc_core it shows what the listener of gRPC's library does: there it fails."""
 import contextlib
@@ -32,6 +33,7 @@ CONNECT_AGAIN_S = 0.5
 PATIENCE_S = 20
 CONNECTION_BYTES = 16 << 10 # of one that does nothing, with what a sanitizer puts around it
 RESOURCES, RESOURCE_BYTES = 300, 4000
+BODIES_BYTES = 80 * MIB # a quarter of what messages may take that are not complete, and of buffers
 # Of a sanitizer: what was freed is kept for a while, and told apart from the rest by redzones.
 ASAN = 'quarantine_size_mb=1:thread_local_quarantine_size_kb=64:malloc_context_size=0:' \
     'allocator_release_to_os_interval_ms=200'
@@ -46,6 +48,8 @@ class Node(interop.Node):
     def __init__(self, test, is_tls):
         self.name = 'node'
         sockets = [{'address': '127.0.0.1:0'}]
+        if test.variant == 'rest':
+            sockets[0]['also_serves'] = ['REST', 'PAGES']
         if is_tls:
             folder = test.work / 'certificates'
             subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
@@ -294,6 +298,16 @@ def take_too_little(world):
                 0 < results.get('bytes', 0) < RESOURCE_BYTES * RESOURCES)
 
 
+def visit(world):
+    """Requests for a page, again and again; and bodies that do not go on, of the largest size."""
+    results = world.attack('pages', ['pages'] * 2, '--seconds', '3')
+    world.check('pages: who does not wait for responses is disconnected, or served as fast as it asks',
+                set(results) <= {'calm', 'open', 'streams reset'})
+    results = world.attack('half of each body', ['bodies'], '--connections', '8', '--message', '0', str(4 * MIB - 1), '5',
+                           '--seconds', '4', more=BODIES_BYTES)
+    world.check('half of each body: their connections stay', results.get('open') == 8)
+
+
 def do_nothing(world, n):
     results = world.attack(f'{n} idle connections', ['idle'], '--connections', str(n),
                            more=n * CONNECTION_BYTES)
@@ -330,6 +344,8 @@ def body(test):
         time.sleep(1)
         flood(world)
         be_refused(world)
+        if test.variant == 'rest':
+            visit(world)
         swell(world)
         take_too_little(world)
         stop_half_way(world)
@@ -354,6 +370,6 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body, ('tcp', 'tls'), {
+    sys.exit(interop.run(__doc__, body, ('tcp', 'tls', 'rest'), {
         '--transport': {'default': 'own', 'choices': ('own', 'grpc_core')},
         '--all': {'action': 'store_true', 'help': 'go on after a failure'}}))

@@ -26,7 +26,7 @@ typedef struct udpai_address {
     udpai_list in_left;
     uint64_t left_ms;
     /* The door's. */
-    udpai_door_allowance idle_frames, resets, refusals;
+    udpai_door_allowance idle_frames, resets, refusals, requests;
     bool is_used;
     size_t name_len;
     char name[];

@@ -235,6 +235,8 @@ void udpai_door_flooded(udpai_door_connection *connection);
 bool udpai_door_allow_reset(udpai_door_connection *connection);
 /* False: so many streams of it were refused that it is to go. */
 bool udpai_door_allow_refusal(udpai_door_connection *connection);
+/* The same of requests that are no calls. */
+bool udpai_door_allow_request(udpai_door_connection *connection);
 /* So much was written to it, which it may answer. */
 void udpai_door_expect_answers(udpai_door_connection *connection, size_t size);
 /* It has used up some of what it may: of such, little is taken at a time. */

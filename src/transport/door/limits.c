@@ -14,7 +14,8 @@ static const struct kind {
     uint32_t own, own_per_s, shared, shared_per_s;
 } idle_frames = {"frames that ask for nothing", 400, 20, 10000, 2000},
   resets = {"calls that it has reset", 50, 10, 400, 100},
-  refusals = {"calls that were refused", 16, 1, 2000, 500};
+  refusals = {"calls that were refused", 16, 1, 2000, 500},
+  requests = {"requests that were refused", 16, 1, 500, 100}; /* a visit costs two threads */
 
 #define ANSWERS_A_MESSAGE 4    /* frames that a peer may send for one of ours */
 #define BYTES_AN_ANSWER 1024   /* or for so many bytes of it */
@@ -113,14 +114,26 @@ udpai_door_allow_reset(udpai_door_connection *connection)
 /* Where each peer has proved who it is, one of whose connections many calls are refused is to go.
  * Elsewhere a proxy may have brought many clients together, of which one is refused: then only
  * those go that are a flood. */
-bool
-udpai_door_allow_refusal(udpai_door_connection *connection)
+static bool
+allow_one(udpai_door_connection *connection, const struct kind *kind, udpai_door_allowance *shared)
 {
     const udpai_door_listen_options *options = &connection->listener->options;
     if (options->events->is_open_to_all(options->userdata))
-        return allow(connection, &refusals, &connection->refusals, &connection->address->refusals);
+        return allow(connection, kind, &connection->refusals, shared);
     return take(&connection->refusals, connection->listener->door->wheel->now_ms, refusals.own,
                 refusals.own_per_s);
+}
+
+bool
+udpai_door_allow_refusal(udpai_door_connection *connection)
+{
+    return allow_one(connection, &refusals, &connection->address->refusals);
+}
+
+bool
+udpai_door_allow_request(udpai_door_connection *connection)
+{
+    return allow_one(connection, &requests, &connection->address->requests);
 }
 
 bool
@@ -145,4 +158,5 @@ udpai_door_allowances_init(udpai_door_connection *connection)
     address->idle_frames = (udpai_door_allowance){idle_frames.shared, now_ms};
     address->resets = (udpai_door_allowance){resets.shared, now_ms};
     address->refusals = (udpai_door_allowance){refusals.shared, now_ms};
+    address->requests = (udpai_door_allowance){requests.shared, now_ms};
 }

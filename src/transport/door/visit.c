@@ -64,6 +64,21 @@ end_coming(udpai_door_stream *stream)
 }
 
 static void
+count_refused(udpai_door_stream *stream)
+{
+    if (!udpai_door_allow_request(stream->connection))
+        udpai_door_connection_go(stream->connection);
+}
+
+/* It may be tried again, here or elsewhere. */
+static void
+turn_away(udpai_door_stream *stream)
+{
+    udpai_door_stream_cut(stream);
+    count_refused(stream);
+}
+
+static void
 send_on(udpai_door_stream *stream)
 {
     udpai_visit *visit = stream->visit;
@@ -71,7 +86,7 @@ send_on(udpai_door_stream *stream)
     visit->is_sent = true;
     if (!visit->visits->visit(visit->visits->userdata, visit)) {
         visit->is_sent = false;
-        udpai_door_stream_cut(stream);
+        turn_away(stream);
     }
 }
 
@@ -174,11 +189,10 @@ udpai_door_visit_open(udpai_door_stream *stream, bool has_body)
         return;
     }
     udpai_http_head *head = stream->visit->head;
-    if (is_wrong(head, visits->max_body_bytes))
+    if (connection->n_visits > visits->max_visits)
+        turn_away(stream);
+    else if (is_wrong(head, visits->max_body_bytes))
         send_on(stream);
-    else if (connection->n_visits > visits->max_visits)
-        FAIL(stream, 429, "%zu requests of this connection wait, and more are not taken",
-             visits->max_visits);
     else if (events_of(stream)->admit(stream, connection->listener->options.userdata, &error) !=
              UDPA_OK)
         FAIL(stream, 429, "%s", error ? udpa_error_message(error) : "out of memory");
@@ -278,8 +292,8 @@ answer(udpai_door_stream *stream)
     }
     udpai_door_visit_progress(stream);
     udpai_door_stream_due(stream);
-    if (visit->status[0] == '4' && !udpai_door_allow_refusal(stream->connection))
-        udpai_door_connection_go(stream->connection);
+    if (visit->status[0] == '4')
+        count_refused(stream);
 }
 
 void

@@ -303,7 +303,8 @@ struct udpai_http {
     udpai_http_message stop_message;
 
     udpai_list connections, exchanges;
-    udpai_list at_end; /* messages, to be run when no other will be */
+    udpai_list at_end;       /* messages, to be run when no other will be */
+    atomic_size_t n_waiting; /* visits that have come and have not begun; any thread */
     /* Of sockets of the stream thread: by what they serve. */
     udpai_http_place places[4];
     udpai_visits place_visits[4];

@@ -8,6 +8,9 @@
 #include "transport/http/engine_internal.h"
 #include "transport/http/http_internal.h"
 
+/* That have come and have not begun: each has a head. More are to be tried again. */
+#define WAITING_MAX 1024
+
 typedef struct visit {
     udpai_visit base;         /* first */
     udpai_http_engine engine; /* from here on, the HTTP thread's */
@@ -83,6 +86,7 @@ run_begin(udpai_http *http, udpai_http_message *message)
     visit *self = UDPAI_CONTAINER_OF(message, visit, begin);
     self->at_end.run = run_at_end;
     udpai_list_append(&http->at_end, &self->at_end.node);
+    atomic_fetch_sub_explicit(&http->n_waiting, 1, memory_order_relaxed);
     self->guest = (udpai_http_guest){
         .place = self->place,
         .visitor = self->base.visitor,
@@ -92,7 +96,9 @@ run_begin(udpai_http *http, udpai_http_message *message)
     self->engine.options.userdata = &self->guest;
     self->engine.options.max_body_bytes = http->limits.max_body_bytes;
     self->engine.head = self->base.head;
-    if (!udpai_http_engine_begin_call(&self->engine, &self->call)) {
+    bool has_begun = udpai_http_engine_begin_call(&self->engine, &self->call);
+    self->engine.head = self->base.head = udpai_visit_head_free(self->base.head);
+    if (!has_begun) {
         fail(self);
         return;
     }
@@ -115,10 +121,12 @@ on_visit(void *userdata, udpai_visit *base)
     udpai_list_init(&self->at_end.node);
     udpai_list_init(&self->begin.node);
     udpai_list_init(&self->end.node);
+    size_t n_waiting = atomic_fetch_add_explicit(&place->http->n_waiting, 1, memory_order_relaxed);
     udpai_visit_ref(base);
-    if (udpai_inbox_push(&place->http->inbox, &self->begin.node))
+    if (n_waiting < WAITING_MAX && udpai_inbox_push(&place->http->inbox, &self->begin.node))
         return true;
     udpai_visit_unref(base);
+    atomic_fetch_sub_explicit(&place->http->n_waiting, 1, memory_order_relaxed);
     return false;
 }
 

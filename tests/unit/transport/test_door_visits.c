@@ -231,7 +231,7 @@ who_may_not_is_refused(void **state)
 }
 
 static void
-many_at_once_are_refused(void **state)
+many_at_once_may_be_tried_again(void **state)
 {
     (void)state;
     begin_second();
@@ -241,7 +241,8 @@ many_at_once_are_refused(void **state)
     assert_int_equal(bed.n_visits, 0);
     door_peer_request(&peer, 9, "POST", "/take", false);
     door_bed_run(&bed, &peer);
-    assert_int_equal(bed.visit_wrong, 429);
+    assert_int_equal(response_of(9).reset, NGHTTP2_REFUSED_STREAM);
+    assert_int_equal(response_of(7).reset, -1);
     call_works(11);
 }
 
@@ -299,6 +300,89 @@ a_flood_of_wrong_ones_ends(void **state)
     frames_put_message(&peer.to, 1, UDPAI_STR("end"), 3);
     door_bed_run(&bed, &peer);
     assert_true(peer.is_over);
+}
+
+static void
+put_wrong(uint32_t number)
+{
+    door_peer_request(&peer, 2 * number + 1, "GET", "/none", true);
+}
+
+/* Where proxies may have brought many clients together, too. */
+static void
+so_does_one_of_many_clients(void **state)
+{
+    (void)state;
+    begin_second();
+    bed.is_open_to_all = true;
+    for (uint32_t i = 0; i < 5000 && !peer.is_over; i++) {
+        put_wrong(i);
+        if (i % 4 == 0)
+            door_bed_run(&bed, &peer);
+    }
+    assert_int_equal(goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
+    assert_true(bed.n_visits >= 500 && bed.n_visits < 5000);
+    assert_int_equal(udpai_door_count(bed.door).n_floods, 1);
+}
+
+/* ---- time ---- */
+
+#define SHORT_MS 30
+#define TURNS 2000
+
+static void
+a_body_that_does_not_come_is_not_waited_for(void **state)
+{
+    (void)state;
+    bed.visits.body_ms = SHORT_MS;
+    begin_second();
+    call_works(1);
+    door_peer_request(&peer, 3, "POST", "/take", false);
+    for (int i = 0; i < TURNS && !bed.n_visits; i++)
+        door_bed_run_for(&bed, &peer, 1);
+    assert_int_equal(bed.visit_wrong, 408);
+    assert_true(response_of(3).is_over);
+    frames_put_message(&peer.to, 1, UDPAI_STR("echo"), 4);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_messages, 2);
+}
+
+/* But for what is held there is no time. */
+static void
+an_answer_that_is_not_taken_is_given_up(void **state)
+{
+    static char text[100001];
+    (void)state;
+    memset(text, 't', sizeof(text) - 1);
+    bed.visits.body_ms = bed.visits.stall_ms = SHORT_MS;
+    begin_second();
+    door_peer_request(&peer, 1, "GET", "/hold", true);
+    door_bed_run_for(&bed, &peer, 3 * SHORT_MS);
+    assert_int_equal(response_of(1).reset, -1);
+    door_bed_answer(bed.held, 200, text); /* which is larger than the window */
+    for (int i = 0; i < TURNS && response_of(1).reset < 0; i++)
+        door_bed_run_for(&bed, &peer, 1);
+    assert_int_equal(response_of(1).reset, NGHTTP2_CANCEL);
+    assert_int_equal(response_of(1).n, 399); /* and more, which the test does not keep */
+    assert_int_equal(bed.n_over, 1);
+    assert_int_equal(bed.n_taken, 0);
+    bed.held = udpai_visit_unref(bed.held);
+}
+
+/* The node ends: those that are being answered have little time, and nobody else is waited for. */
+static void
+a_listener_that_closes_waits_for_none(void **state)
+{
+    (void)state;
+    begin_second();
+    door_peer_request(&peer, 1, "GET", "/hold", true);
+    door_bed_run(&bed, &peer);
+    udpai_door_listener_close(bed.listener);
+    for (int i = 0; i < 5 * TURNS && !peer.is_over; i++)
+        door_bed_run_for(&bed, &peer, 1);
+    assert_true(peer.is_over);
+    assert_int_equal(bed.n_over, 1);
+    bed.held = udpai_visit_unref(bed.held);
 }
 
 static void
@@ -418,10 +502,14 @@ main(void)
         CASE(bodies_are_bounded),
         CASE(what_has_no_room_is_refused),
         CASE(who_may_not_is_refused),
-        CASE(many_at_once_are_refused),
+        CASE(many_at_once_may_be_tried_again),
         CASE(an_answer_may_come_late_or_too_late),
         CASE(what_nobody_serves_may_be_tried_elsewhere),
         CASE(a_flood_of_wrong_ones_ends),
+        CASE(so_does_one_of_many_clients),
+        CASE(a_body_that_does_not_come_is_not_waited_for),
+        CASE(an_answer_that_is_not_taken_is_given_up),
+        CASE(a_listener_that_closes_waits_for_none),
         CASE(other_bytes_are_handed_over),
         CASE(they_may_come_one_by_one),
         cmocka_unit_test(without_memory_there_is_no_harm),
