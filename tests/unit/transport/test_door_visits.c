@@ -369,6 +369,22 @@ an_answer_that_is_not_taken_is_given_up(void **state)
     bed.held = udpai_visit_unref(bed.held);
 }
 
+/* Not even its first byte. */
+static void
+one_that_nobody_begins_to_take_is_too(void **state)
+{
+    (void)state;
+    bed.visits.stall_ms = SHORT_MS;
+    udpai_strbuf_puts(&peer.to, FRAMES_PREFACE);
+    frames_put(&peer.to, NGHTTP2_SETTINGS, 0, 0, UDPAI_STR("\0\x4\0\0\0\0")); /* no window */
+    door_peer_request(&peer, 1, "GET", "/page", true);
+    for (int i = 0; i < TURNS && response_of(1).reset < 0; i++)
+        door_bed_run_for(&bed, &peer, 1);
+    assert_int_equal(response_of(1).status, 200);
+    assert_int_equal(response_of(1).reset, NGHTTP2_CANCEL);
+    assert_int_equal(response_of(1).n, 0);
+}
+
 /* The node ends: those that are being answered have little time, and nobody else is waited for. */
 static void
 a_listener_that_closes_waits_for_none(void **state)
@@ -509,6 +525,7 @@ main(void)
         CASE(so_does_one_of_many_clients),
         CASE(a_body_that_does_not_come_is_not_waited_for),
         CASE(an_answer_that_is_not_taken_is_given_up),
+        CASE(one_that_nobody_begins_to_take_is_too),
         CASE(a_listener_that_closes_waits_for_none),
         CASE(other_bytes_are_handed_over),
         CASE(they_may_come_one_by_one),
