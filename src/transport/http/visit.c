@@ -47,14 +47,14 @@ static const udpai_http_engine_ops ops = {.is_second = true, .reply = reply};
 /* ---- its life ---- */
 
 static void
-end(visit *self)
+end(visit *self, bool is_answered)
 {
     if (self->is_over)
         return;
     self->is_over = true;
     udpai_list_remove(&self->at_end.node);
     if (self->call.request)
-        udpai_http_call_end(&self->call, self->is_answered);
+        udpai_http_call_end(&self->call, is_answered);
     udpai_visit_unref(&self->base);
 }
 
@@ -62,14 +62,16 @@ static void
 run_end(udpai_http *http, udpai_http_message *message)
 {
     (void)http;
-    end(UDPAI_CONTAINER_OF(message, visit, end));
+    visit *self = UDPAI_CONTAINER_OF(message, visit, end);
+    end(self, self->is_answered);
 }
 
+/* The listener may be noting just now how it has ended, which nobody reads any more. */
 static void
 run_at_end(udpai_http *http, udpai_http_message *message)
 {
     (void)http;
-    end(UDPAI_CONTAINER_OF(message, visit, at_end));
+    end(UDPAI_CONTAINER_OF(message, visit, at_end), false);
 }
 
 /* Without memory it has an answer all the same, of the listener's. */
