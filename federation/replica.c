@@ -253,14 +253,16 @@ deadline_of(const udpai_replica *replica, const udpai_origin *origin, const udpa
     return udpai_context_now(replica->context) + udpa_resource_ttl_ms(op->resource);
 }
 
-/* As after a restart, or when all is read again: it need not be kept again. */
+/* As after a restart, or when all is read again: it need not be kept again. What has a ttl may have
+ * been renewed, but for a record that was reported before: its time goes on. */
 static bool
 has_it(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
 {
     udpai_contribution held;
-    const udpa_resource *resource = op->resource;
-    return udpa_resource_ttl_ms(resource) == 0 && holds(replica, origin, resource, &held) &&
-           held.deadline_ms == 0 && udpai_resource_is_same(held.resource, resource);
+    bool may_end = udpa_resource_ttl_ms(op->resource) > 0;
+    return holds(replica, origin, op->resource, &held) &&
+           (may_end ? op->is_known : held.deadline_ms == 0) &&
+           udpai_resource_is_same(held.resource, op->resource);
 }
 
 /* Its authority has removed it by then, though neither replica knew of the other: it is as if it

@@ -266,14 +266,19 @@ many_are_removed_in_parts(void **state)
 
 /* ---- which replica it is ---- */
 
+static udpa_resource *
+expiring(const char *name, int64_t ttl_ms)
+{
+    return RESOURCE(name, .type = TEST_CDS, .value = "1", .version = "1", .authority = "acme",
+                    .generation = 5, .ttl_ms = (uint64_t)ttl_ms,
+                    .hops = {{"node", "acme", "the-set"}});
+}
+
 static void
 put_for(fed_bed *bed, const char *name, int64_t ttl_ms)
 {
     udpai_durable_batch *batch = new_batch();
-    udpa_resource *resource = RESOURCE(
-        name, .type = TEST_CDS, .value = "1", .version = "1", .authority = "acme", .generation = 5,
-        .ttl_ms = (uint64_t)ttl_ms, .hops = {{"node", "acme", "the-set"}});
-    add_put(batch, CAROL, resource, wall_us(bed) + ttl_ms * 1000);
+    add_put(batch, CAROL, expiring(name, ttl_ms), wall_us(bed) + ttl_ms * 1000);
     tell_change(bed, batch, false);
     flush(bed);
 }
@@ -313,6 +318,28 @@ the_next_one_takes_over(void **state)
     assert_false(is_there(bed, "x"));
     tell_members(bed, "a", 0); /* it was the janitor before */
     assert_int_equal(n_lists, 1);
+}
+
+/* That it reads all again gives no more time to what is overdue. */
+static void
+what_is_overdue_ends_when_the_next_one_has_read_it(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    tell_members(bed, "aaa", 1);
+    put_for(bed, "com.acme/x", 3000);
+    fed_advance(bed, 60000);
+    flush(bed);
+    tell_members(bed, "aa", 0);
+    udpai_durable_batch *list = new_batch();
+    add_put(list, CAROL, expiring("com.acme/x", 3000), wall_us(bed));
+    list->ops.items[0].is_known = true;
+    tell_change(bed, list, true);
+    flush(bed);
+    fed_advance(bed, UDPAI_EXPIRED_AGAIN_MS);
+    flush(bed);
+    assert_int_equal(n_proposals, 1);
+    assert_proposed(0, "-carol x");
 }
 
 static void
@@ -368,6 +395,7 @@ main(void)
         replicated_test(many_are_removed_in_parts),
         replicated_test(another_one_ends_what_expires),
         replicated_test(the_next_one_takes_over),
+        replicated_test(what_is_overdue_ends_when_the_next_one_has_read_it),
         replicated_test(another_one_deletes_what_removals_end),
         replicated_test(nothing_is_given_up_before_it_is_known_who_it_is),
     };
