@@ -138,12 +138,14 @@ class Process:
     def wait_for_log(self, part, after=''):
         """The line of the log that has this part, behind the line 'after'."""
         def look():
-            if self.process.poll() is not None:
-                raise Failure(f'{self.log.name}: ended with status {self.process.returncode}: '
-                              f'{self.text()[-500:]}')
+            has_ended = self.process.poll() is not None # before what it has written is read
             lines = self.text().splitlines()
             lines = lines[lines.index(after) + 1:] if after in lines else lines
-            return next((line for line in lines if part in line), None)
+            found = next((line for line in lines if part in line), None)
+            if has_ended and not found:
+                raise Failure(f'{self.log.name}: ended with status {self.process.returncode}: '
+                              f'{self.text()[-500:]}')
+            return found
         return wait_for(f'"{part}" in {self.log.name}', look)
 
     def pause(self):
