@@ -44,10 +44,12 @@ compare_next(udpai_replica_listing *listing, udpai_durable_batch *list)
     udpai_durable_op *op = &list->ops.items[listing->n_seen];
     const udpai_place place = udpai_place_of(op);
     bool is_there = op->kind == UDPAI_DURABLE_PUT;
+    size_t n_before = udpai_places_n(&listing->there);
     if (is_there && !udpai_places_add(&listing->there, &place))
         return false;
+    bool is_again = udpai_places_n(&listing->there) == n_before;
     udpai_listed listed = is_there ? listing->compare(listing->userdata, op) : UDPAI_LISTED_NEW;
-    listing->n_held += listed != UDPAI_LISTED_NEW;
+    listing->n_held += listed != UDPAI_LISTED_NEW && !is_again;
     if (listed == UDPAI_LISTED_SAME) {
         udpai_durable_op_done(op);
     } else {

@@ -48,11 +48,13 @@ is_all_in_etcd(const struct sweep *sweep, udpai_str key)
     return share ? share->is_marked : udpai_publisher_is_key(key);
 }
 
+/* Also of shares of which not all may be in etcd: what is held of a list is counted so. */
 static void
 count(void *userdata, udpai_origin *origin)
 {
     struct sweep *sweep = userdata;
-    if (is_all_in_etcd(sweep, udpai_origin_key(origin)))
+    udpai_str key = udpai_origin_key(origin);
+    if (udpai_publisher_is_key(key) || udpai_shares_find(sweep->shares, key))
         sweep->n += udpai_origin_n_contributions(origin);
 }
 

@@ -48,6 +48,23 @@ a_list_is_compared_in_parts(void **state)
     assert_value(bed, "CDS", "v", "1");
 }
 
+/* A lock of a large change set stands in the place of its record, which has a key of its own. */
+static void
+what_a_list_has_twice_hides_nothing_that_is_gone(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    others_put(bed, BOB, "com.acme/x", "1", 5);
+    others_put(bed, BOB, "com.acme/y", "1", 5);
+    udpai_durable_batch *list = new_batch();
+    add_put(list, BOB, cluster("com.acme/x", "1", 5), 0);
+    add_put(list, BOB, cluster("com.acme/x", "1", 5), 0);
+    tell_change(bed, list, true);
+    flush(bed);
+    assert_value(bed, "CDS", "x", "1");
+    assert_false(is_there(bed, "y"));
+}
+
 /* ---- how long a removal counts ---- */
 
 static void
@@ -217,6 +234,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         replicated_test(a_list_is_compared_in_parts),
+        replicated_test(what_a_list_has_twice_hides_nothing_that_is_gone),
         replicated_test(a_removal_counts_until_it_goes_from_etcd),
         replicated_test(it_counts_after_a_restart),
         replicated_test(what_is_not_in_a_list_is_forgotten),
