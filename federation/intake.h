@@ -63,9 +63,10 @@ udpai_intake_source(const udpai_intake *intake)
     return udpai_peer_source(intake->peer);
 }
 
-/* Does this node take in what the peer reports of itself? */
+/* Is it what an endpoint is sent by its source? It takes in what that reports of itself, too, and
+ * passes nothing on. */
 static inline bool
-udpai_intake_is_status_of_source(const udpai_intake *intake)
+udpai_intake_is_of_endpoint(const udpai_intake *intake)
 {
     return intake->receiver->context->is_endpoint && udpai_intake_is_from_source(intake);
 }

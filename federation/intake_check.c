@@ -47,11 +47,9 @@ udpai_intake_check_path(const udpai_intake *intake,
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "'%s' has passed %d nodes, which is the limit: is there a loop?",
                           udpa_resource_name(resource), UDPAI_HOPS_MAX);
-    const udpai_context *context = intake->receiver->context;
-    int64_t wall = udpai_context_wall_us(context);
+    int64_t wall = udpai_context_wall_us(intake->receiver->context);
     uint64_t limit = (wall > 0 ? (uint64_t)wall : 0) + FUTURE_MAX_US;
-    bool is_passed_on = !context->is_endpoint || !udpai_intake_is_from_source(intake);
-    if (!is_passed_on || udpa_resource_generation(resource) <= limit)
+    if (udpai_intake_is_of_endpoint(intake) || udpa_resource_generation(resource) <= limit)
         return UDPA_OK;
     return udpai_fail(
         ret_error, UDPA_ERR_INVAL,
@@ -149,7 +147,7 @@ udpai_intake_check(const udpai_intake *intake,
                    udpa_error **ret_error)
 {
     udpa_err err = check_scope(intake, resource, ret_error);
-    if (err == UDPA_OK && !udpai_intake_is_status_of_source(intake) &&
+    if (err == UDPA_OK && !udpai_intake_is_of_endpoint(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
         err = udpai_fail(ret_error, UDPA_ERR_DENIED,
                          "'%s' lies in the reserved namespace %s, where only the node itself "

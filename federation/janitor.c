@@ -11,7 +11,7 @@ struct udpai_janitor {
     uint64_t configs; /* … and a digest of those that they have */
     udpai_places hidden, hidden_for_now;
     udpai_timer grace; /* set: what is hidden will be removed then */
-    udpai_timer late;  /* set: what is hidden for now is judged again then */
+    udpai_timer late;  /* set: all is listed again then, and judged anew */
     bool is_due;
     size_t next; /* of `hidden`, while it is due */
 };

@@ -12,8 +12,8 @@
 
 /* So long all replicas must have one configuration before what that hides is removed. */
 #define UDPAI_JANITOR_GRACE_MS 10000
-/* What has ended by the time of this replica, clocks of others may be behind of: so long it stays
- * there, and so often all is looked at again. */
+/* What has ended by the clock of this replica may not have by those of others: so long it stays in
+ * etcd, and so often all is listed again. */
 #define UDPAI_JANITOR_LATE_MS 3600000
 /* Removed with one proposal. */
 #define UDPAI_JANITOR_REMOVALS_MAX 100

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/vector.h"
+#include "federation/places.h"
 
 struct udpai_obsolete {
     udpai_context *context;
@@ -25,7 +26,7 @@ add(udpai_obsolete *obsolete, udpai_str origin, const udpa_resource *resource)
     return false;
 }
 
-/* Without memory it is said again. */
+/* Without memory the store calls again. */
 static void
 removal_is_forgettable(void *userdata, const udpa_bytes *key, const udpa_resource *removal)
 {
@@ -76,9 +77,9 @@ is_held(const udpai_obsolete *obsolete, const udpai_durable_op *op)
 {
     udpai_contribution held;
     udpai_store *store = obsolete->context->store;
-    const udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
-    const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
-    return origin && udpai_store_get(store, origin, type_url, udpai_bytes_view(op->name), &held);
+    const udpai_place place = udpai_place_of(op);
+    const udpai_origin *origin = udpai_store_find_origin(store, place.origin);
+    return origin && udpai_store_get(store, origin, place.type_url, place.name, &held);
 }
 
 void

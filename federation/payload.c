@@ -42,7 +42,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     udpa_resource *resource = entry->resource;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpa_error *error = NULL;
-    if (intake->peer->source && !udpai_intake_is_status_of_source(intake) &&
+    if (intake->peer->source && !udpai_intake_is_of_endpoint(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         return; /* what a source reports of itself must come from itself */
     if (udpai_take_back_concerns(intake, type_url, resource)) {

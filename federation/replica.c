@@ -278,15 +278,19 @@ end_late(udpai_replica *replica, udpai_origin *origin, udpa_resource *resource)
 
 /* In etcd it stays, until the rules of all replicas are the same, and clocks must have it, too. */
 static udpa_err
-hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op, bool is_for_now)
+hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op)
 {
     const udpai_place place = udpai_place_of(op);
+    bool is_for_now = udpai_access_allows(replica->access, origin, op->identity, op->resource) &&
+                      udpai_signatures_is_matter_of_time(replica->signatures, op->resource,
+                                                         UDPAI_JANITOR_LATE_MS / 1000);
     udpai_store_withdraw(replica->context->store, origin, place.type_url, place.name);
     bool is_hidden = is_for_now ? udpai_janitor_hide_for_now(replica->janitor, &place)
                                 : udpai_janitor_hide(replica->janitor, &place);
     return is_hidden ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
+/* Another replica has let it in, perhaps by other rules. */
 static bool
 is_allowed(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
 {
@@ -323,13 +327,8 @@ apply_put(udpai_replica *replica,
     if (udpai_store_removal_generation(store, op->resource) >
         udpa_resource_generation(op->resource))
         return end_late(replica, origin, op->resource);
-    /* Another replica has let it in, perhaps by other rules. */
-    if (!udpai_access_allows(replica->access, origin, op->identity, op->resource))
-        return hide(replica, origin, op, false);
-    if (!udpai_signatures_allow(replica->signatures, origin, op->resource))
-        return hide(replica, origin, op,
-                    udpai_signatures_is_matter_of_time(replica->signatures, op->resource,
-                                                       UDPAI_JANITOR_LATE_MS / 1000));
+    if (!is_allowed(replica, origin, op))
+        return hide(replica, origin, op);
     const udpai_place place = udpai_place_of(op);
     udpai_janitor_show(replica->janitor, &place);
     if (has_it(replica, origin, op))

@@ -89,9 +89,9 @@ udpai_store_is_removal_key(udpai_str origin_key)
 }
 
 void
-udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn told, void *userdata)
+udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn notify, void *userdata)
 {
-    store->forgettable = told;
+    store->forgettable = notify;
     store->forgettable_userdata = userdata;
 }
 

@@ -205,13 +205,13 @@ udpa_err udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes 
 /* The same of what all replicas of this node have (store/replication.h): it stays until they all
  * forget it, by udpai_store_forget_removal(). Kept, it has no deadline. */
 udpa_err udpai_store_end_replicated(udpai_store *store, udpa_resource *removal);
-/* It was remembered as long as it must be; said again, after that time, as long as it is there. May
- * not call back. */
+/* It was remembered as long as it must be; called again after that time, as long as it is there.
+ * May not call back. */
 typedef void (*udpai_store_forgettable_fn)(void *userdata,
                                            const udpa_bytes *key,
                                            const udpa_resource *removal);
 void
-udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn told, void *userdata);
+udpai_store_set_forgettable(udpai_store *store, udpai_store_forgettable_fn notify, void *userdata);
 /* The removal that replicas have under that key. While something here would come back without it,
  * it is remembered like one that replicas do not have. */
 void

@@ -52,7 +52,7 @@ typedef struct udpai_floor {
     bool is_left;   /* the source that had it has it no more, and that is all that is known */
     bool is_kept;   /* by the durable engine, though it is no removal */
     udpa_bytes *shared_key; /* under which all replicas have it; NULL: they do not */
-    bool is_forgettable;    /* they were told */
+    bool is_forgettable;    /* the owner was notified */
     bool is_in_use;         /* it must stay just now */
     udpa_bytes *from_node;  /* where the removal comes from; NULL: of no node */
 } udpai_floor;
