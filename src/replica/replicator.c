@@ -354,12 +354,26 @@ on_certain(udpai_barrier_waiter *waiter, bool is_current)
 }
 
 static void
+log_late(udpai_replicator *replicator)
+{
+    unsigned n_suppressed;
+    if (udpai_log_allow(&replicator->late_log, replicator->env.wheel->now_ms, &n_suppressed))
+        udpai_log(
+            UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
+            "etcd has not confirmed for %d ms that this replica has all that is committed: new "
+            "streams are not kept waiting any more (%u more not shown)",
+            UDPAI_BARRIER_PATIENCE_MS, n_suppressed);
+}
+
+static void
 on_late(void *userdata, bool is_late)
 {
-    if (is_late)
-        set_uncertain(userdata, true);
-    else
+    if (!is_late) {
         become_certain(userdata);
+        return;
+    }
+    log_late(userdata);
+    set_uncertain(userdata, true);
 }
 
 /* ---- its changes ---- */

@@ -48,7 +48,7 @@ struct udpai_replicator {
     udpai_list proposed;         /* udpai_proposed, without an outcome */
     udpai_list under_way;        /* transactions */
     udpai_timer work;            /* what waits for others may go on */
-    udpai_log_limit malformed_log;
+    udpai_log_limit malformed_log, late_log;
     int logged_state;        /* -1: none */
     uint64_t not_current_ms; /* since then; 0: it is current */
     udpa_error *why;         /* it is not */

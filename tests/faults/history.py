@@ -10,7 +10,8 @@ is effective would not be a register.) Each write has a word of its own.
 The first answer of a new stream is a read. It is judged by porcupine (go-porcupine) with all writes, except
 those that a replica was allowed to answer without the barrier: when a stream, or a publication that changes
 nothing, has waited there for 1 s, all that wait go on, and none waits until a write of the replica has come
-through. Here that lasts until a publication that began later has a receipt there; so it is while replicas hold. The
+through. It may be a stream that only the replica knows, such as that of another replica: it logs that nobody waits
+any more. Here that lasts until a publication that began later has a receipt there; so it is while replicas hold. The
 time in which a replica was stopped, or did not run, is no time that streams that began in it have waited.
 
 What streams receive after their first answer are not reads: they may be late. But all streams see the words of a
@@ -24,6 +25,7 @@ import threading
 import time
 
 PATIENCE_S = 0.99 # UDPAI_BARRIER_PATIENCE_MS
+SEEN_S = 0.5 # so long after it was written a line of a log was read
 AGAIN_S = 1 # until the barrier's own write has come through, too
 ABSENT = ''
 OK, REJECTED, UNKNOWN = 'ok', 'rejected', 'unknown'
@@ -54,6 +56,7 @@ class History:
         self.words = collections.defaultdict(set) # by name and generation
         self.problems = []
         self.held_from = [] # when etcd was restored from an older snapshot
+        self.given_up = [] # (replica, when it was read that nobody waits there any more)
 
     # ---- what is noted ----
 
@@ -65,6 +68,11 @@ class History:
         """From now on, until there is a receipt of a publication that began later, no replica has a barrier."""
         with self.lock:
             self.held_from.append(time.monotonic())
+
+    def give_up(self, replica):
+        """It has logged that nobody waits there any more."""
+        with self.lock:
+            self.given_up.append((replica, time.monotonic()))
 
     def begin_write(self, client, register, word, replica):
         one = Write(client, register, word, replica)
@@ -125,6 +133,8 @@ class History:
         for read in filter(self.is_late, self.reads):
             begin = self.waited_since(read) + PATIENCE_S
             found[read.replica].append((begin, max(self.receipted_after(read.replica, begin), read.ended)))
+        for replica, seen in self.given_up:
+            found[replica].append((seen - SEEN_S, self.receipted_after(replica, seen)))
         for replica in {read.replica for read in self.reads}:
             found[replica] += [(begin, self.receipted_after(replica, begin)) for begin in self.held_from]
         return found

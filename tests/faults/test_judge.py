@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE.parent / 'interop'))
 import interop  # noqa: E402
 from interop import check  # noqa: E402
 
+from world import GIVEN_UP  # noqa: E402
 from history import ABSENT, OK, REJECTED, UNKNOWN, History, Read, Write, members  # noqa: E402
 
 REGISTERS = {'one': 1, 'set': 3}
@@ -147,6 +148,23 @@ def check_barrier(program, folder):
     expect_stale(stale(1.5, 30), program, folder, False)
 
 
+def check_given_up(program, folder):
+    """What a replica answers when it says that nobody waits any more may be stale; at others nothing may."""
+    def stale(at, replica='a'):
+        history = History({'one': 1})
+        for n, begun in enumerate((0, 10, 20)):
+            history.writes.append(again(Write(1, 'one', '', 'a'), begun))
+            history.writes[-1].word = f'w{n}'
+        history.given_up.append(('a', 12))
+        history.reads.append(Read(5, replica, at, at + 0.1, {'one': 'w0'}))
+        return history
+    expect_stale(stale(11), program, folder, True) # before that
+    expect_stale(stale(11.8), program, folder, False) # it was written before it was read
+    expect_stale(stale(13), program, folder, False)
+    expect_stale(stale(13, 'b'), program, folder, True)
+    expect_stale(stale(22), program, folder, True) # it has a receipt again
+
+
 def check_hold(program, folder):
     """What a replica answers while it holds may be stale: until it has a receipt again."""
     def stale(at, replica='a'):
@@ -188,6 +206,9 @@ def body(test):
     check(f'{n_mutants} histories that may not be are seen as such', n_mutants > 5 * len(MUTANTS))
     check_barrier(program, test.work)
     check_hold(program, test.work)
+    check_given_up(program, test.work)
+    source = HERE.parents[1] / 'src' / 'replica' / 'replicator.c'
+    check(f'a replica logs {GIVEN_UP}', GIVEN_UP in source.read_bytes())
 
 
 if __name__ == '__main__':

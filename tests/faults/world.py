@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 REPLICAS = 'abc'
 RECOVERY_S, REPAIR_S = 20, 60
 HELD = 'etcd has another state than before'
+GIVEN_UP = b'streams are not kept waiting any more'
 HELD_S = 15
 QUIET_S = 20 # a large set is ended by another replica after 7 s
 SETS = {'set': 5, 'large': 50} # the latter is more than a transaction of etcd takes
@@ -127,6 +128,30 @@ def build_set_clock(test):
     return library
 
 
+class LogReader(threading.Thread):
+    """Tells the history when a replica logs that streams are not kept waiting any more."""
+    PAUSE_S = 0.02
+
+    def __init__(self, world):
+        super().__init__(daemon=True)
+        self.world = world
+        self.at = {name: 0 for name in REPLICAS}
+
+    def look(self, name):
+        with open(self.world.test.work / f'{name}.log', 'rb') as log:
+            log.seek(self.at[name])
+            read = log.read()
+        whole = read[:read.rfind(b'\n') + 1]
+        self.at[name] += len(whole)
+        for _ in range(whole.count(GIVEN_UP)):
+            self.world.history.give_up(name)
+
+    def run(self):
+        while not self.world.is_over.wait(self.PAUSE_S):
+            for name in REPLICAS:
+                self.look(name)
+
+
 class World:
     def __init__(self, test, variant, seed):
         self.test, self.build = test, test.build
@@ -145,7 +170,9 @@ class World:
         self.streams = [Stream(self, 'delta stream', seed, True), Stream(self, 'SotW stream', seed, False),
                         Generations(self, 'subscriber', seed)]
         self.keeper = Keeper(self, 'keeper', seed)
-        for one in self.workers:
+        self.is_over = threading.Event()
+        self.log_reader = LogReader(self)
+        for one in (*self.workers, self.log_reader):
             one.start()
 
     @property
@@ -289,6 +316,7 @@ class World:
         return time.monotonic() - begin
 
     def end(self):
+        self.is_over.set()
         for one in self.workers:
             one.stopped.set()
         for one in self.workers:
