@@ -63,7 +63,9 @@ static const struct argp_option options[] = {
      "Let no other process of this user look into the memory, and write no core: keys are there",
      0},
     {"transport", TRANSPORT, "NAME", 0,
-     "What serves the sockets: grpc_core (default), or own, a listener of udpad's own", 0},
+     "What serves the sockets: own (default), the listener of udpad; or grpc_core, gRPC's C "
+     "library",
+     0},
     {"log-level", LOG_LEVEL, "LEVEL", 0, "debug, info (default), warning or error", 0},
     {0},
 };

@@ -55,7 +55,6 @@ udpai_options_check(const udpai_options *options,
 {
     udpa_error *error = NULL;
     udpa_log_level level;
-    const udpai_acceptance *acceptance;
     const Udpa__Config__V1__Http *http = message->http;
     if (options->listen)
         check_listen(&(struct listening){"--listen", options->listen, "sockets",
@@ -69,8 +68,7 @@ udpai_options_check(const udpai_options *options,
         add_option_error(diagnostics, "--namespace", UDPAI_TAKE(error));
     if (options->node_id && udpai_node_id_check(options->node_id, &error) != UDPA_OK)
         add_option_error(diagnostics, "--node-id", UDPAI_TAKE(error));
-    if (options->transport &&
-        udpai_plan_transport(options->transport, &acceptance, &error) != UDPA_OK)
+    if (options->transport && udpai_transport_check(options->transport, &error) != UDPA_OK)
         add_option_error(diagnostics, "--transport", UDPAI_TAKE(error));
     if (options->log_level && udpai_plan_log_level(options->log_level, &level, &error) != UDPA_OK)
         add_option_error(diagnostics, "--log-level", UDPAI_TAKE(error));

@@ -161,11 +161,12 @@ udpai_listen_options udpai_plan_listen_options(const udpai_plan_socket *socket,
 /* A client that resumes may hold a whole namespace, of so many resources. */
 void udpai_plan_raise_held(udpai_fanout_options *fanout, size_t n);
 
-/* What a word of the command line means, in small or capital letters: "own", "grpc_core". */
-udpa_err udpai_plan_transport(const char *word,
-                              const udpai_acceptance **ret_acceptance,
-                              udpa_error **ret_error);
-/* And a level. */
+/* Is it a word of the command line for what serves the sockets, in small or capital letters: "own",
+ * "grpc_core"? */
+udpa_err udpai_transport_check(const char *word, udpa_error **ret_error);
+/* The option, NULL if there is none, takes the place of the file's. */
+bool udpai_transport_is_own(const Udpa__Config__V1__Bootstrap *message, const char *option);
+/* What a word of the command line means, in small or capital letters. */
 udpa_err udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error);
 
 #endif

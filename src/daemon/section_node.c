@@ -117,23 +117,24 @@ udpai_use_log(udpai_plan *plan, const udpai_options *options, udpa_error **ret_e
 /* ---- transport ---- */
 
 udpa_err
-udpai_plan_transport(const char *word,
-                     const udpai_acceptance **ret_acceptance,
-                     udpa_error **ret_error)
+udpai_transport_check(const char *word, udpa_error **ret_error)
 {
-    bool is_own = strcasecmp(word, "own") == 0;
-    if (!is_own && strcasecmp(word, "grpc_core") != 0)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' must be grpc_core or own", word);
-    *ret_acceptance = is_own ? &udpai_front_acceptance : NULL;
-    return UDPA_OK;
+    if (strcasecmp(word, "own") == 0 || strcasecmp(word, "grpc_core") == 0)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' must be own or grpc_core", word);
+}
+
+bool
+udpai_transport_is_own(const Udpa__Config__V1__Bootstrap *message, const char *option)
+{
+    return option ? strcasecmp(option, "own") == 0
+                  : message->transport != UDPA__CONFIG__V1__BOOTSTRAP__TRANSPORT__GRPC_CORE;
 }
 
 udpa_err
 udpai_use_transport(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
-    if (options->transport)
-        return udpai_plan_transport(options->transport, &plan->settings.acceptance, ret_error);
-    if (plan->bootstrap.message->transport == UDPA__CONFIG__V1__BOOTSTRAP__TRANSPORT__OWN)
+    if (udpai_transport_is_own(plan->bootstrap.message, options->transport))
         plan->settings.acceptance = &udpai_front_acceptance;
     return UDPA_OK;
 }

@@ -203,35 +203,27 @@ check_passed(const udpai_value *value)
         check_local(value);
 }
 
-static bool
-is_served_by_own(const udpai_value *value)
-{
-    const char *given = value->options ? value->options->transport : NULL;
-    return given ? strcasecmp(given, "own") == 0
-                 : value->bootstrap->transport == UDPA__CONFIG__V1__BOOTSTRAP__TRANSPORT__OWN;
-}
-
-/* The option for the transport takes the place of the file's. */
 static void
 check_transport(const udpai_value *value)
 {
     const socket_message *socket = value->message;
     udpai_listen_place place = udpai_listen_place_of(socket->address);
-    if (is_served_by_own(value)) {
+    if (udpai_transport_is_own(value->bootstrap,
+                               value->options ? value->options->transport : NULL)) {
         if (place == UDPAI_LISTEN_PLACE_PASSED)
             check_passed(value);
         return;
     }
     if (place != UDPAI_LISTEN_PLACE_PORT)
         udpai_value_error(value, "address",
-                          "'%s' is not available with the C library of gRPC: set 'transport: OWN'",
+                          "'%s' is not available with 'transport: GRPC_CORE': set 'transport: OWN'",
                           socket->address);
     if (socket->proxy_protocol)
         udpai_value_error(value, "proxy_protocol",
-                          "is not available with the C library of gRPC: set 'transport: OWN'");
+                          "is not available with 'transport: GRPC_CORE': set 'transport: OWN'");
     if (socket->n_also_serves)
         udpai_value_error(value, "also_serves",
-                          "is not available with the C library of gRPC: set 'transport: OWN', or "
+                          "is not available with 'transport: GRPC_CORE': set 'transport: OWN', or "
                           "list a socket of its own in 'http.sockets'");
 }
 

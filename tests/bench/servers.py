@@ -20,11 +20,8 @@ LISTENING = re.compile(r'listening on (\S+?),?(?:$|\s)')
 CONTROL = re.compile(r'control (\S+)')
 ENDPOINTS = 'envoy.config.endpoint.v3.ClusterLoadAssignment'
 ON_ETCD = tuple(f'replicas-{kind}' for kind in etcd.KINDS)
-UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', *ON_ETCD)
-# The same with the listener of our own.
-OWN = '-own'
-WITH_OWN = tuple(kind + OWN for kind in ('udpad', 'udpad-durable', *ON_ETCD))
-KINDS = UDPAD + WITH_OWN + ('linear', 'snapshot', 'bare', 'floor', 'lrs')
+UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', 'udpad-core', *ON_ETCD)
+KINDS = UDPAD + ('linear', 'snapshot', 'bare', 'floor', 'lrs')
 IN_C = ('floor', 'bare', 'reports')
 CLIENT = 'bench'
 REPLICAS = ('a', 'b')
@@ -153,6 +150,8 @@ def bootstrap_of(kind, load, certificates, work):
         bootstrap['store'] = {'directory': str(work / 'state')}
     if kind == 'udpad-workers':
         bootstrap['workers'] = 2
+    if kind == 'udpad-core':
+        bootstrap['transport'] = 'GRPC_CORE'
     if kind == 'udpad-reports':
         bootstrap['shim'] = {'default_namespace': 'com.acme'}
         bootstrap['load_reporting'] = {'interval': '1s'}
@@ -213,7 +212,7 @@ class Server:
             shutil.rmtree(self.work)
 
     def start(self):
-        kind, load = self.run.server.removesuffix(OWN), self.run.load
+        kind, load = self.run.server, self.run.load
         certificates = self.programs.certificates
         if kind in ON_ETCD:
             self.start_replicas(kind.partition('-')[2])
@@ -232,8 +231,6 @@ class Server:
 
     def start_udpad(self, bootstrap, name=None):
         name = name or bootstrap['node']['id']
-        if self.run.server.endswith(OWN):
-            bootstrap['transport'] = 'OWN'
         file = self.work / f'{name}.json'
         file.write_text(json.dumps(bootstrap, indent=1), encoding='utf-8')
         check = subprocess.run([self.programs.udpad(), '--check', '-c', file], text=True,

@@ -145,15 +145,15 @@ class Node(Process):
                           f'{text[-2000:]}')
 
 
-def with_own_listener(build, work):
-    """The same build, but for a udpad whose sockets are served by its own listener."""
+def with_grpc_core(build, work):
+    """The same build, but for a udpad whose sockets are served by gRPC's C library."""
     made = work / 'build'
     made.mkdir()
     for path in build.iterdir():
         if path.name != 'udpad':
             (made / path.name).symlink_to(path)
     udpad = made / 'udpad'
-    udpad.write_text(f'#!/bin/sh\nexec {build}/udpad --transport own "$@"\n', encoding='utf-8')
+    udpad.write_text(f'#!/bin/sh\nexec {build}/udpad --transport grpc_core "$@"\n', encoding='utf-8')
     udpad.chmod(0o755)
     return made
 
@@ -165,8 +165,8 @@ class Test:
         self.arguments = arguments
         self.build = arguments.build.resolve()
         self.work = work
-        if os.environ.get('UDPA_TEST_OWN_LISTENER'):
-            self.build = with_own_listener(self.build, work)
+        if os.environ.get('UDPA_TEST_GRPC_CORE'):
+            self.build = with_grpc_core(self.build, work)
         self.variant = getattr(arguments, 'variant', '')
         self.processes = []
 

@@ -40,7 +40,7 @@ every_bad_word_is_told(void **state)
               "udpad: --namespace: namespace 'Bad_NS' must be labels of a-z, 0-9 and '-' with dots "
               "between, such as com.acme\n"
               "udpad: --node-id: ' ' is no id of a node: it has control characters\n"
-              "udpad: --transport: 'tcp' must be grpc_core or own\n"
+              "udpad: --transport: 'tcp' must be own or grpc_core\n"
               "udpad: --log-level: 'loud' must be debug, info, warning or error\n");
 }
 

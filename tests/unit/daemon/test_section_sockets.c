@@ -82,7 +82,8 @@ sockets_for_rest_have_no_proxies(void **state)
 }
 
 #define OWN_ONLY                                                                                   \
-    "test.yaml:1:52: sockets[0].proxy_protocol: is not available with the C library of gRPC: set " \
+    "test.yaml:1:52: sockets[0].proxy_protocol: is not available with 'transport: GRPC_CORE': "    \
+    "set "                                                                                         \
     "'transport: OWN'\n"
 
 /* The option takes the place of the file's. */
@@ -92,7 +93,7 @@ proxies_are_of_the_own_listener(void **state)
     bootstrap_test *test = *state;
     static const char text[] =
         "sockets: [{address: '127.0.0.1:0', proxy_protocol: {from: [::1]}}]\n";
-    udpai_options options = {0};
+    udpai_options options = {.transport = "GRPC_CORE"};
     bootstrap_test_read(test, text);
     udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(test, OWN_ONLY);
@@ -104,6 +105,7 @@ proxies_are_of_the_own_listener_by_an_option(void **state)
     bootstrap_test *test = *state;
     udpai_options options = {.transport = "OWN"};
     bootstrap_test_read(test,
+                        "transport: GRPC_CORE\n"
                         "sockets: [{address: '127.0.0.1:0', proxy_protocol: {from: [::1]}}]\n");
     udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(test, "");
@@ -142,12 +144,12 @@ static void
 what_else_is_served_is_of_the_own_listener(void **state)
 {
     bootstrap_test *test = *state;
-    udpai_options options = {0};
+    udpai_options options = {.transport = "GRPC_CORE"};
     bootstrap_test_read(test, SERVES);
     udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:1:49: sockets[0].also_serves: is not available with the C library of "
-              "gRPC: set 'transport: OWN', or list a socket of its own in 'http.sockets'\n");
+        test, "test.yaml:1:49: sockets[0].also_serves: is not available with 'transport: "
+              "GRPC_CORE': set 'transport: OWN', or list a socket of its own in 'http.sockets'\n");
 }
 
 /* By default nothing is. */
@@ -215,13 +217,12 @@ static void
 unix_sockets_are_of_the_own_listener(void **state)
 {
     bootstrap_test *test = *state;
-    udpai_options options = {0};
+    udpai_options options = {.transport = "GRPC_CORE"};
     bootstrap_test_read(test, "sockets: [{address: unix:/run/a}]\n");
     udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(
-        test,
-        "test.yaml:1:21: sockets[0].address: 'unix:/run/a' is not available with the C library "
-        "of gRPC: set 'transport: OWN'\n");
+        test, "test.yaml:1:21: sockets[0].address: 'unix:/run/a' is not available with 'transport: "
+              "GRPC_CORE': set 'transport: OWN'\n");
 }
 
 static void
