@@ -25,6 +25,7 @@ enum {
     INSTANCE,
     RUN,
     REPLICA,
+    LOCAL_SOCKETS,
     RESTORED,
     FORCE,
     NOT_DUMPABLE,
@@ -59,6 +60,7 @@ static const struct argp_option options[] = {
     {"instance", INSTANCE, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"run", RUN, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"replica", REPLICA, "TEXT", OPTION_HIDDEN, NULL, 0},
+    {"local-sockets", LOCAL_SOCKETS, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"not-dumpable", NOT_DUMPABLE, NULL, 0,
      "Let no other process of this user look into the memory, and write no core: keys are there",
      0},
@@ -139,6 +141,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case REPLICA:
         given->replica = argument;
+        return 0;
+    case LOCAL_SOCKETS:
+        given->local_sockets = argument;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood: udpad takes options alone", argument);

@@ -19,14 +19,16 @@ typedef struct udpai_options {
     const char *log_level;
     const char *transport;
     bool only_check;
-    bool not_dumpable;      /* nobody may look into the memory */
-    bool is_forced;         /* what was kept may be lost */
-    bool is_restored;       /* the state comes from a backup, and is meant */
-    unsigned worker;        /* which one this process is; 0: none */
-    const char *instance;   /* of a worker: which node it is of */
-    const char *run;        /* the same: in which life */
-    const char *replica;    /* the same: which replica of it; NULL or empty: it has none */
-    char *const *arguments; /* all that were given, the program first, and then NULL */
+    bool not_dumpable;         /* nobody may look into the memory */
+    bool is_forced;            /* what was kept may be lost */
+    bool is_restored;          /* the state comes from a backup, and is meant */
+    unsigned worker;           /* which one this process is; 0: none */
+    const char *instance;      /* of a worker: which node it is of */
+    const char *run;           /* the same: in which life */
+    const char *replica;       /* the same: which replica of it; NULL or empty: it has none */
+    const char *local_sockets; /* the same: a 1 for each socket of the bootstrap file that is a unix
+                                  socket, and a 0 for each other one */
+    char *const *arguments;    /* all that were given, the program first, and then NULL */
 } udpai_options;
 
 /* Ends the process with a message if the line is not understood, or only help was requested. */

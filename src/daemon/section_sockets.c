@@ -148,16 +148,6 @@ check_local(const udpai_value *value)
         udpai_value_error(value, "proxy_protocol", "is not for unix sockets");
 }
 
-static void
-check_not_shared(const udpai_value *value)
-{
-    if (value->bootstrap->workers)
-        udpai_value_error(value, "address",
-                          "'%s' cannot be shared by workers: leave out 'workers', or listen on "
-                          "ADDRESS:PORT",
-                          ((const socket_message *)value->message)->address);
-}
-
 /* What workers serve is on other processes than the thread for it. */
 static void
 check_also_serves(const udpai_value *value)
@@ -176,8 +166,6 @@ check_socket(const udpai_value *value)
     if (udpai_listen_place_check(socket->address, NULL) != UDPA_OK)
         return; /* which was reported */
     udpai_listen_place place = udpai_listen_place_of(socket->address);
-    if (place != UDPAI_LISTEN_PLACE_PORT)
-        check_not_shared(value);
     if (place == UDPAI_LISTEN_PLACE_PATH)
         check_local(value);
     check_is_alone(value, "sockets", value->bootstrap->sockets, value->index);
@@ -203,6 +191,13 @@ check_passed(const udpai_value *value)
         check_local(value);
 }
 
+/* To which nothing is passed but by its node, which has checked it. */
+static bool
+is_worker(const udpai_value *value)
+{
+    return value->options && value->options->worker;
+}
+
 static void
 check_transport(const udpai_value *value)
 {
@@ -210,7 +205,7 @@ check_transport(const udpai_value *value)
     udpai_listen_place place = udpai_listen_place_of(socket->address);
     if (udpai_transport_is_own(value->bootstrap,
                                value->options ? value->options->transport : NULL)) {
-        if (place == UDPAI_LISTEN_PLACE_PASSED)
+        if (place == UDPAI_LISTEN_PLACE_PASSED && !is_worker(value))
             check_passed(value);
         return;
     }
@@ -291,6 +286,9 @@ udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **r
 {
     const bootstrap_message *message = plan->bootstrap.message;
     const udpai_keepalive otherwise = keepalive_of_sockets(message);
+    size_t n_told = options->local_sockets ? strlen(options->local_sockets) : message->n_sockets;
+    if (!options->listen && message->n_sockets && n_told != message->n_sockets)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "the bootstrap file has changed");
     if (options->listen || message->n_sockets == 0) {
         const udpai_plan_socket socket = {
             .address = udpai_first_of(options->listen, NULL, DEFAULT_ADDRESS),
@@ -307,7 +305,8 @@ udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **r
             .insecure = from->insecure,
             .max_message_bytes = from->max_message_bytes,
             .keepalive = udpai_keepalive_of(from->keepalive, otherwise),
-            .is_local = is_local(from->address),
+            .is_local =
+                options->local_sockets ? options->local_sockets[i] == '1' : is_local(from->address),
             .has_rest = also_serves(from, UDPA__CONFIG__V1__SOCKET__SERVICE__REST),
             .has_pages = also_serves(from, UDPA__CONFIG__V1__SOCKET__SERVICE__PAGES),
         };

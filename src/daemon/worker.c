@@ -2,12 +2,14 @@
 #include "daemon/worker.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "daemon/certificates.h"
 #include "daemon/tunables.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
+#include "daemon/worker_sockets.h"
 #include "loop/loop_inbox.h"
 #include "session/transfer.h"
 #include "session/worker_pool.h"
@@ -141,9 +143,18 @@ listen_on(worker *self, size_t index, const char *address, udpa_error **ret_erro
         udpai_server_tls_unref(tls);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    const udpai_listen_options options =
+    udpai_listen_options options =
         udpai_plan_listen_options(&self->plan->sockets.items[index], address, tls);
-    return udpai_stream_thread_listen(self->streams, &options, &listener, ret_error);
+    if (!self->plan->settings.acceptance) /* gRPC's library opens it */
+        return udpai_stream_thread_listen(self->streams, &options, &listener, ret_error);
+    int socket = -1;
+    err = udpai_worker_sockets_take(UDPAI_WORKER_SOCKETS_FD, address, &socket, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    options.socket = &socket;
+    err = udpai_stream_thread_listen(self->streams, &options, &listener, ret_error);
+    close(socket);
+    return err;
 }
 
 /* Addresses, each with a NUL. */

@@ -7,8 +7,9 @@
 
 #include "daemon/plan.h"
 
-/* Where a worker finds its end of the pair. */
+/* Where a worker finds its end of the pair; and of the one by which it is handed its sockets. */
 #define UDPAI_WORKER_FD 3
+#define UDPAI_WORKER_SOCKETS_FD 4
 
 /* Runs until the node hangs up. */
 udpa_err udpai_worker_run(const udpai_plan *plan, size_t number, udpa_error **ret_error);

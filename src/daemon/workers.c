@@ -13,8 +13,9 @@
 #include "daemon/worker.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
+#include "daemon/worker_sockets.h"
 #include "session/transfer.h"
-#include "transport/socket_address.h"
+#include "transport/front/handed_socket.h"
 
 #define LOG "workers"
 #define PROGRAM "/proc/self/exe"
@@ -29,16 +30,17 @@ typedef struct member {
     size_t number;
     uv_process_t process;
     udpai_worker_link *link;
+    int handing; /* its sockets: this end of a pair; -1: it has them */
     udpai_transfer transfer;
     bool is_running, listens;
 } member;
 
 struct udpai_workers {
     udpai_workers_env env;
-    udpa_endpoint *endpoint; /* set before anything is reported */
-    member *members;         /* the first is number 1 */
-    size_t n, n_open;        /* n_open: processes that the loop still has */
-    UDPAI_VECTOR(int) reserved;
+    udpa_endpoint *endpoint;       /* set before anything is reported */
+    member *members;               /* the first is number 1 */
+    size_t n, n_open;              /* n_open: processes that the loop still has */
+    udpai_worker_sockets *sockets; /* NULL: they do not listen yet */
     uv_timer_t patience;
     bool has_patience; /* the timer runs: for workers that are to listen */
     bool is_closing;
@@ -51,9 +53,6 @@ static void
 on_freed(uv_handle_t *handle)
 {
     udpai_workers *workers = handle->data;
-    for (size_t i = 0; i < workers->reserved.n; i++)
-        close(workers->reserved.items[i]);
-    udpai_vector_done(&workers->reserved);
     udpa_error_unref(workers->failure);
     udpai_free(workers->members);
     udpai_free(workers);
@@ -112,6 +111,14 @@ on_patience(uv_timer_t *timer)
             uv_process_kill(&workers->members[i].process, SIGKILL);
 }
 
+static void
+end_handing(member *worker)
+{
+    if (worker->handing >= 0)
+        close(worker->handing);
+    worker->handing = -1;
+}
+
 void
 udpai_workers_close(udpai_workers *workers)
 {
@@ -121,7 +128,9 @@ udpai_workers_close(udpai_workers *workers)
     for (size_t i = 0; i < workers->n; i++) {
         udpai_worker_link_close(UDPAI_TAKE(workers->members[i].link));
         udpai_transfer_done(&workers->members[i].transfer);
+        end_handing(&workers->members[i]);
     }
+    udpai_worker_sockets_close(UDPAI_TAKE(workers->sockets));
     uv_timer_start(&workers->patience, on_patience, END_PATIENCE_MS, 0);
     free_if_alone(workers);
 }
@@ -225,35 +234,6 @@ udpai_workers_switch(udpai_workers *workers, udpai_str switches)
 
 /* ---- listening ---- */
 
-/* The port is kept by a socket on which nothing listens: others that were not given it cannot take
- * it, and port 0 becomes the same one for all. */
-static udpa_err
-reserve(udpai_workers *workers,
-        const char *address,
-        int *ret_port,
-        udpai_strbuf *addresses,
-        udpa_error **ret_error)
-{
-    char text[300];
-    int fd = -1, probe = -1;
-    /* Not shared with strangers that share it: first alone, then for the workers. */
-    udpa_err err = udpai_address_bind(address, &probe, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    close(probe);
-    err = udpai_address_bind_shared(address, &fd, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    if (!udpai_vector_push(&workers->reserved, fd)) {
-        close(fd);
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    }
-    *ret_port = udpai_socket_port(fd);
-    udpai_banner_address(text, sizeof(text), address, *ret_port);
-    udpai_strbuf_append(addresses, text, strlen(text) + 1);
-    return UDPA_OK;
-}
-
 static bool
 all_listen(const udpai_workers *workers)
 {
@@ -268,8 +248,11 @@ wait_for_all(udpai_workers *workers, udpa_error **ret_error)
 {
     workers->has_patience = true;
     uv_timer_start(&workers->patience, on_patience, START_PATIENCE_MS, 0);
-    while (!all_listen(workers) && !workers->failure && workers->has_patience)
+    while (!workers->is_closing && !all_listen(workers) && !workers->failure &&
+           workers->has_patience)
         uv_run(workers->env.loop, UV_RUN_ONCE);
+    if (workers->is_closing) /* by a signal; it is freed soon */
+        return udpai_fail(ret_error, UDPA_ERR_CLOSED, "this node is stopping");
     uv_timer_stop(&workers->patience);
     if (workers->failure) {
         *ret_error = udpa_error_ref(workers->failure);
@@ -287,15 +270,15 @@ udpai_workers_listen(udpai_workers *workers,
                      int *ret_ports,
                      udpa_error **ret_error)
 {
-    const udpai_plan *plan = workers->env.plan;
     udpai_strbuf addresses = {0};
-    udpa_err err = UDPA_OK;
     workers->endpoint = endpoint;
-    for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
-        err =
-            reserve(workers, plan->sockets.items[i].address, &ret_ports[i], &addresses, ret_error);
-    if (err == UDPA_OK && udpai_strbuf_failed(&addresses))
-        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_err err = udpai_worker_sockets_open(&workers->sockets, workers->env.plan, ret_ports,
+                                             &addresses, ret_error);
+    for (size_t i = 0; i < workers->n && err == UDPA_OK; i++) {
+        member *worker = &workers->members[i];
+        err = udpai_worker_sockets_hand(workers->sockets, i, worker->handing, ret_error);
+        end_handing(worker); /* what was handed waits for it */
+    }
     if (err == UDPA_OK)
         send_all(workers, UDPAI_FRAME_LISTEN, udpai_strbuf_view(&addresses));
     udpai_strbuf_done(&addresses);
@@ -317,8 +300,23 @@ arguments_of(const udpai_options *options, char **own, size_t n_own)
     return all;
 }
 
+/* What a worker cannot find out: sockets that were passed are the node's. NULL without memory. */
+static char *
+local_sockets_of(const udpai_plan *plan)
+{
+    static const char option[] = "--local-sockets=";
+    size_t n = plan->sockets.n;
+    char *text = udpai_alloc(sizeof(option) + n);
+    if (!text)
+        return NULL;
+    memcpy(text, option, sizeof(option) - 1);
+    for (size_t i = 0; i < n; i++)
+        text[sizeof(option) - 1 + i] = plan->sockets.items[i].is_local ? '1' : '0';
+    return text;
+}
+
 static int
-spawn(member *worker, int fd)
+spawn(member *worker, int link, int sockets)
 {
     char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64], replica[UDPAI_AUTHORITY_MAX + 32];
     const udpai_endpoint_settings *settings = &worker->workers->env.plan->settings;
@@ -330,14 +328,17 @@ spawn(member *worker, int fd)
     udpai_str which = udpai_node_info_replica(settings->info);
     snprintf(replica, sizeof(replica), "--replica=%.*s", (int)which.len,
              which.data ? which.data : "");
-    char *own[] = {number, instance, run, replica};
-    char **arguments =
-        arguments_of(worker->workers->env.options, own, UDPAI_ARRAY_LEN(own) - !which.len);
+    char *local_sockets = local_sockets_of(worker->workers->env.plan);
+    char *own[] = {number, instance, run, local_sockets, replica};
+    char **arguments = local_sockets ? arguments_of(worker->workers->env.options, own,
+                                                    UDPAI_ARRAY_LEN(own) - !which.len)
+                                     : NULL;
     uv_stdio_container_t files[] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
         {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-        {.flags = UV_INHERIT_FD, .data.fd = fd},
+        {.flags = UV_INHERIT_FD, .data.fd = link},
+        {.flags = UV_INHERIT_FD, .data.fd = sockets},
     };
     const uv_process_options_t options = {
         .file = PROGRAM,
@@ -349,23 +350,30 @@ spawn(member *worker, int fd)
     int failure =
         arguments ? uv_spawn(worker->workers->env.loop, &worker->process, &options) : UV_ENOMEM;
     udpai_free(arguments);
+    udpai_free(local_sockets);
     return failure;
 }
 
 static udpa_err
 start(member *worker, udpa_error **ret_error)
 {
-    int pair[2];
+    int pair[2], sockets[2];
     const udpai_worker_link_env link = {on_frame, on_ended, worker, MAX_REPORT_BYTES};
     uv_loop_t *loop = worker->workers->env.loop;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make a pair of sockets for a worker");
     udpa_err err = udpai_worker_link_open(&worker->link, loop, pair[0], &link, ret_error);
     worker->process.data = worker;
-    int failure = err == UDPA_OK ? spawn(worker, pair[1]) : 0;
-    close(pair[1]);
-    if (err != UDPA_OK)
+    if (err == UDPA_OK)
+        err = udpai_handing_pair(sockets, ret_error);
+    if (err != UDPA_OK) {
+        close(pair[1]);
         return err;
+    }
+    int failure = spawn(worker, pair[1], sockets[1]);
+    close(pair[1]);
+    close(sockets[1]);
+    worker->handing = sockets[0];
     worker->workers->n_open++;
     worker->is_running = failure == 0;
     if (failure == 0)
@@ -396,6 +404,7 @@ udpai_workers_open(udpai_workers **ret_workers,
     for (size_t i = 0; i < n; i++) {
         workers->members[i].workers = workers;
         workers->members[i].number = i + 1;
+        workers->members[i].handing = -1;
         udpai_transfer_init(&workers->members[i].transfer);
     }
     for (size_t i = 0; i < n && err == UDPA_OK; i++)

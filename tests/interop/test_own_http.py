@@ -153,7 +153,7 @@ def beside(test):
         interop.check('gRPC is served on', client.receive().removed_resources)
     node.stop()
     served = {'sockets': [{'address': '127.0.0.1:0', 'also_serves': BOTH}]}
-    status, text = test_own_sockets.problems(test, served)
+    status, text = test_own_sockets.problems(test, {**served, 'transport': 'GRPC_CORE'})
     interop.check(f'--check refuses it of the C library: {text}', status and "set 'transport: OWN'" in text)
     status, text = test_own_sockets.problems(test, served, '--transport', 'own')
     interop.check(f'and takes it of the own listener: {text}', status == 0)

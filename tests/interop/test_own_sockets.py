@@ -5,8 +5,10 @@
 proxy: connections that come through a proxy count as those of its clients.
 unix: by a unix socket the kernel proves the user, and rules may name it.
 passed: sockets that the node is started with, by systemd-socket-activate or in the same way.
+workers: they share all of these.
 tls: the status of a stream has what TLS has negotiated, with clients that offer different groups.
 refused: a connection with many refused calls goes, unless the rules let others in by it."""
+import collections
 import contextlib
 import json
 import os
@@ -166,7 +168,7 @@ def proxy(test):
                         (b'PROXY TCP4 192.0.2.1 198.51.100.1 1 443\r\n', 'of version 1 of the PROXY protocol')):
         interop.check(f'refused: {words}', is_cut(Proxy(plain, head).address))
         node.wait_for_log(words)
-    status, text = problems(test, {'sockets': [behind]})
+    status, text = problems(test, {'sockets': [behind], 'transport': 'GRPC_CORE'})
     interop.check(f'--check refuses it of the C library: {text}',
                   status and "sockets[0].proxy_protocol" in text and "set 'transport: OWN'" in text)
     status, text = problems(test, {'sockets': [behind]}, '--transport', 'own')
@@ -209,10 +211,8 @@ def unix(test):
     interop.check('the next one replaces it', is_served(address))
     again.stop()
     interop.check('and removes it in the end', not path.exists())
-    for more, options, words in (({}, (), "set 'transport: OWN'"),
-                                 ({'workers': 2}, ('--transport', 'own'), 'cannot be shared by workers')):
-        status, text = problems(test, {'sockets': [{'address': address}], **more}, *options)
-        interop.check(f'--check refuses it: {text}', status and words in text)
+    status, text = problems(test, {'sockets': [{'address': address}], 'transport': 'GRPC_CORE'})
+    interop.check(f"--check refuses it with gRPC's library: {text}", status and "set 'transport: OWN'" in text)
 
 
 # ---- passed ----
@@ -304,6 +304,60 @@ def passed(test):
     by_systemd(test)
 
 
+# ---- workers ----
+
+STEP = 64  # session numbers of one worker are so far from each other
+N_CLIENTS = 40
+
+
+def workers_of(test, address):
+    """Which workers have streams of clients."""
+    status, text = ctl(test, address, 'status', 'sessions', '-o', 'json')
+    interop.check(f'{address} reports its sessions', status == 0 or print(text))
+    return collections.Counter(int(one['resource']['id']) % STEP for one in json.loads(text))
+
+
+def are_shared(test, address, admin):
+    """Clients by this socket are divided over both workers."""
+    with contextlib.ExitStack() as clients:
+        for _ in range(N_CLIENTS):
+            client = clients.enter_context(xds_peer.Client(address))
+            client.send(xds_peer.CLUSTER, ['absent'])
+            client.receive()
+        shares = workers_of(test, admin)
+        interop.check(f'{address}: both workers have its clients: {dict(shares)}',
+                      sum(shares.values()) >= N_CLIENTS and min(shares[1], shares[2]) > 0)
+    interop.wait_for('the clients have gone', lambda: sum(workers_of(test, admin).values()) == 0)
+
+
+def workers(test):
+    path, passed_path = test.work / 'udpad.sock', str(test.work / 'passed.sock')
+    grpc_socket, local = socket.create_server(('127.0.0.1', 0)), socket.socket(socket.AF_UNIX)
+    local.bind(passed_path)
+    local.listen(N_CLIENTS)
+    bootstrap = {'sockets': [{'address': f'unix:{path}'}, {'address': '127.0.0.1:0'}, {'address': 'fd:grpc'},
+                             {'address': 'fd:local'}],
+                 'workers': 2,
+                 'acl': {'rules': [{'name': 'local', 'identities': [f'unix:{os.getuid()}'],
+                                    'actions': ['SUBSCRIBE', 'ADMIN']},
+                                   {'name': 'all', 'identities': ['*'], 'actions': ['SUBSCRIBE']}]}}
+    node = Passed(test, 'node', bootstrap, {'grpc': grpc_socket, 'local': local})
+    port = node.wait_for_log('listening on 127.0.0.1:').split('listening on ')[1].split()[0]
+    node.wait_for_log(f'listening on unix:{passed_path} as fd:local')
+    admin = f'unix:{path}'
+    interop.wait_for('udpactl has gone', lambda: sum(workers_of(test, admin).values()) == 0)
+    for address in (admin, port, '127.0.0.1:%d' % grpc_socket.getsockname()[1], f'unix:{passed_path}'):
+        are_shared(test, address, admin)
+    node.stop()
+    interop.check('its own file is removed, the other one stays', not path.exists() and os.path.exists(passed_path))
+    with xds_peer.Client(f'unix:{passed_path}') as waiting:
+        waiting.send(xds_peer.CLUSTER, ['absent'])
+        again = Passed(test, 'again', bootstrap, {'grpc': grpc_socket, 'local': local})
+        interop.check('a client that connects between two nodes is served by the next one',
+                      waiting.receive().removed_resources)
+    again.stop()
+
+
 # ---- tls ----
 
 def tls(test):
@@ -381,7 +435,7 @@ def refused(test):
         interop.check(f'{acl}: it stays', refuse(path, 200) is None)
 
 
-CASES = {'proxy': proxy, 'unix': unix, 'passed': passed, 'tls': tls, 'refused': refused}
+CASES = {'proxy': proxy, 'unix': unix, 'passed': passed, 'workers': workers, 'tls': tls, 'refused': refused}
 
 
 def body(test):

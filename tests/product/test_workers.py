@@ -20,6 +20,16 @@ CLUSTER = ('{{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", "n
            '"connect_timeout": "{}s"}}')
 
 
+def children_of(pid):
+    children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text(encoding='ascii')
+    return [int(child) for child in children.split()]
+
+
+def has_thread(pid, name):
+    return any(one.read_text(encoding='ascii').strip() == name
+               for one in pathlib.Path(f'/proc/{pid}/task').glob('*/comm'))
+
+
 class Node:
     """udpad with workers, and udpactl at it."""
 
@@ -42,9 +52,7 @@ class Node:
         return self.process.process.pid
 
     def workers(self):
-        pid = self.pid()
-        children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text(encoding='ascii')
-        return [int(child) for child in children.split()]
+        return children_of(self.pid())
 
     def run(self, *arguments, given=None, options=()):
         return subprocess.run(
@@ -159,6 +167,24 @@ def check_ends(test):
                lambda: not any(is_alive(pid) for pid in workers))
 
 
+def check_ended_early(test):
+    """While the node waits for a worker to listen."""
+    file = test.work / 'early.json'
+    file.write_text(json.dumps({'workers': 2, 'store': {'in_memory': True},
+                                'sockets': [{'address': '127.0.0.1:0'}]}), encoding='utf-8')
+    process = test.start('early', [test.build / 'udpad', '-c', file])
+    pid = process.process.pid
+    wait_until('both workers run', lambda: len(children_of(pid)) == 2)
+    first, second = children_of(pid)
+    os.kill(second, signal.SIGSTOP)
+    wait_until('one listens', lambda: has_thread(first, 'udpa-accept'))
+    check('  and the other one does not', not has_thread(second, 'udpa-accept'))
+    os.kill(pid, signal.SIGTERM)
+    process.wait_for_log('SIGTERM: shutting down')
+    os.kill(second, signal.SIGCONT)
+    check('a node that waits for a worker ends well', process.process.wait(PATIENCE_S) == 0)
+
+
 def check_mistakes(test):
     with socket.create_server(('127.0.0.1', 0)) as taken:
         address = f'127.0.0.1:{taken.getsockname()[1]}'
@@ -245,6 +271,7 @@ def leaf(node, ca):
 def body(test):
     if test.arguments.variant == 'more':
         check_wait_for_all(test)
+        check_ended_early(test)
         check_mistakes(test)
         return
     check_ends(test)

@@ -2,28 +2,21 @@
 #include "transport/front/front.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "session/access.h"
 #include "transport/door/door.h"
-#include "transport/front/listen_place.h"
-#include "transport/front/local_socket.h"
-#include "transport/front/passed_socket.h"
+#include "transport/front/listening.h"
 #include "transport/grpc/grpc_internal.h"
 #include "transport/socket_address.h"
 
-#define BACKLOG 4096
 /* Of connections, beyond as many as there may be streams: some have none for a moment. */
 #define MORE_CONNECTIONS(n) ((n) + (n) / 20 + 16)
 
 typedef struct front {
     udpai_listener listener;
-    int socket;                /* -1: it is the door's */
-    udpai_local_file file;     /* of a unix socket */
-    bool is_local;             /* it is one */
+    udpai_listening listening; /* its socket becomes the door's */
     udpai_door_listener *door; /* NULL: not started, or over */
     udpai_keepalive keepalive;
     const udpai_network *proxies;
@@ -277,7 +270,8 @@ is_open_to_all(void *userdata)
 {
     const front *self = userdata;
     const udpai_acl *acl = udpai_hub_access(self->listener.thread->hub)->acl;
-    bool knows_clients = self->is_local || udpai_server_tls_knows_clients(self->listener.tls);
+    bool knows_clients =
+        self->listening.is_local || udpai_server_tls_knows_clients(self->listener.tls);
     return !knows_clients || !acl || udpai_acl_settings(acl)->is_dry_run ||
            udpai_acl_knows_all(acl);
 }
@@ -307,65 +301,29 @@ context_of(void *userdata)
 }
 
 static udpa_err
-open_port(front *self, const char *address, udpa_error **ret_error)
+copy_socket(udpai_listening *ret_listening, int socket, udpa_error **ret_error)
 {
-    udpa_err err = self->listener.thread->shares_ports
-                       ? udpai_address_bind_shared(address, &self->socket, ret_error)
-                       : udpai_address_bind(address, &self->socket, ret_error);
-    if (err == UDPA_OK && listen(self->socket, BACKLOG) != 0)
-        err = udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s", address);
-    return err;
-}
-
-static udpa_err
-fail_tls(const char *path, udpa_error **ret_error)
-{
-    return udpai_fail(
-        ret_error, UDPA_ERR_INVAL,
-        "cannot listen on the unix socket %s with TLS: the kernel proves who connects", path);
-}
-
-static udpa_err
-open_path(front *self, const char *path, udpa_error **ret_error)
-{
-    if (self->listener.tls)
-        return fail_tls(path, ret_error);
-    self->is_local = true;
-    return udpai_local_socket_listen(path, BACKLOG, &self->socket, &self->file, ret_error);
-}
-
-/* Its file, if it has one, is of those that have passed it. */
-static udpa_err
-open_passed(front *self, const char *name, udpa_error **ret_error)
-{
-    udpai_passed_socket passed;
-    udpa_err err = udpai_passed_look(name, &passed, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    if (passed.is_local && self->listener.tls)
-        return fail_tls(passed.address, ret_error);
-    int flags = fcntl(passed.file, F_GETFL);
-    if (flags < 0 || fcntl(passed.file, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        fcntl(passed.file, F_SETFD, FD_CLOEXEC) != 0)
-        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on fd:%s", name);
-    self->socket = passed.file;
-    self->is_local = passed.is_local;
-    return UDPA_OK;
+    int copy = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+    if (copy >= 0)
+        return udpai_listening_take(ret_listening, copy, ret_error);
+    *ret_listening = (udpai_listening){.socket = -1};
+    return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen: there are too many files");
 }
 
 static udpa_err
 open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_error **ret_error)
 {
     front *self = front_of(listener);
-    const char *address = options->address;
-    self->socket = -1;
-    udpai_listen_place place = udpai_listen_place_of(address);
-    udpa_err err = place == UDPAI_LISTEN_PLACE_PORT ? open_port(self, address, ret_error)
-                   : place == UDPAI_LISTEN_PLACE_PATH
-                       ? open_path(self, udpai_listen_place_name(address), ret_error)
-                       : open_passed(self, udpai_listen_place_name(address), ret_error);
+    udpa_err err = options->socket
+                       ? copy_socket(&self->listening, *options->socket, ret_error)
+                       : udpai_listening_open(&self->listening, options->address, false, ret_error);
     if (err != UDPA_OK)
         return err;
+    if (listener->tls && self->listening.is_local)
+        return udpai_fail(
+            ret_error, UDPA_ERR_INVAL,
+            "cannot listen on the unix socket %s with TLS: the kernel proves who connects",
+            options->address);
     self->keepalive = options->keepalive;
     self->proxies = options->proxies;
     self->n_proxies = options->n_proxies;
@@ -378,7 +336,7 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
                           "cannot listen on %s: is something wrong with the certificate?",
                           options->address);
     SSL_CTX_free(context);
-    listener->port = udpai_socket_port(self->socket);
+    listener->port = udpai_socket_port(self->listening.socket);
     return UDPA_OK;
 }
 
@@ -403,7 +361,7 @@ start(udpai_listener *listener)
     const udpai_stream_thread *thread = listener->thread;
     const udpai_stream_timing *timing = &thread->timing;
     const udpai_door_listen_options options = {
-        .socket = self->socket,
+        .socket = self->listening.socket,
         .events = &events,
         .userdata = self,
         .context = listener->tls ? context_of : NULL,
@@ -424,7 +382,7 @@ start(udpai_listener *listener)
             },
         .closed = on_door_closed,
     };
-    self->socket = -1;
+    self->listening.socket = -1;
     if (udpai_door_listen(thread->accepting, &options, &self->door, NULL) != UDPA_OK)
         udpai_log(
             UDPA_LOG_ERROR, UDPAI_LOG_GRPC,
@@ -436,7 +394,7 @@ static void
 close_front(udpai_listener *listener)
 {
     front *self = front_of(listener);
-    udpai_local_file_remove(&self->file);
+    udpai_listening_close(&self->listening);
     if (self->door)
         udpai_door_listener_close(self->door);
     else
@@ -449,13 +407,11 @@ is_over(udpai_listener *listener)
     return front_of(listener)->door == NULL;
 }
 
+/* It was not started. */
 static void
 release(udpai_listener *listener)
 {
-    front *self = front_of(listener);
-    udpai_local_file_remove(&self->file); /* it was not started */
-    if (self->socket >= 0)
-        close(self->socket);
+    udpai_listening_close(&front_of(listener)->listening);
 }
 
 static const udpai_listener_kind kind = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/front/passed_socket.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -128,6 +129,7 @@ udpai_passed_look(const char *name, udpai_passed_socket *ret_socket, udpa_error 
     udpa_err err = udpai_passed_find(&passed, getpid(), name, &found.file, ret_error);
     if (err != UDPA_OK)
         return err;
+    (void)fcntl(found.file, F_SETFD, FD_CLOEXEC);
     if (option_of(found.file, SO_TYPE) != SOCK_STREAM ||
         option_of(found.file, SO_ACCEPTCONN) != 1 || !put_address(&found))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,

@@ -40,7 +40,8 @@ typedef struct udpai_passed_socket {
     char address[UDPAI_PASSED_ADDRESS]; /* ADDRESS:PORT, or unix:PATH */
 } udpai_passed_socket;
 
-/* The one of this name, which listens; nothing of it is changed. Errors as above. */
+/* The one of this name, which listens; nothing of it is changed, but that it is not inherited.
+ * Errors as above. */
 udpa_err
 udpai_passed_look(const char *name, udpai_passed_socket *ret_socket, udpa_error **ret_error);
 

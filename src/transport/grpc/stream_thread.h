@@ -228,6 +228,9 @@ typedef struct udpai_listen_options {
     /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any. Of the own listener also those of
      * transport/front/listen_place.h. */
     const char *address;
+    /* The own listener's: one that listens already, of which it keeps a copy. NULL: it opens one.
+     */
+    const int *socket;
     udpai_server_tls *tls; /* NULL: plaintext; else a reference is taken */
     /* From each peer. 0: that of the thread's limits; and if there is none, as many as peers may
      * send that must present a certificate, or others. */

@@ -188,8 +188,6 @@ a_unix_socket_has_what_a_network_does_not_need(void **state)
                               "- {address: unix:run/a}\n");
     bootstrap_test_assert_mistakes(
         test,
-        "test.yaml:4:12: sockets[0].address: 'unix:/run/a' cannot be shared by workers: leave out "
-        "'workers', or listen on ADDRESS:PORT\n"
         "test.yaml:5:8: sockets[0].tls: is not for unix sockets: the kernel proves which user "
         "connects\n"
         "test.yaml:6:19: sockets[0].proxy_protocol: is not for unix sockets\n"

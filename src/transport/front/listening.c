@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transport/front/listening.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/front/listen_place.h"
+#include "transport/front/passed_socket.h"
+#include "transport/grpc/stream_thread.h"
+
+#define BACKLOG 4096
+
+static udpa_err
+open_port(udpai_listening *listening, const char *address, bool is_shared, udpa_error **ret_error)
+{
+    udpa_err err = is_shared ? udpai_address_bind_shared(address, &listening->socket, ret_error)
+                             : udpai_address_bind(address, &listening->socket, ret_error);
+    if (err == UDPA_OK && listen(listening->socket, BACKLOG) != 0)
+        err = udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s", address);
+    return err;
+}
+
+/* Its file, if it has one, is of those that have passed it. */
+static udpa_err
+open_passed(udpai_listening *listening, const char *name, udpa_error **ret_error)
+{
+    udpai_passed_socket passed;
+    udpa_err err = udpai_passed_look(name, &passed, ret_error);
+    return err == UDPA_OK ? udpai_listening_take(listening, passed.file, ret_error) : err;
+}
+
+static udpa_err
+open_place(udpai_listening *listening, const char *address, bool is_shared, udpa_error **ret_error)
+{
+    const char *name = udpai_listen_place_name(address);
+    switch (udpai_listen_place_of(address)) {
+    case UDPAI_LISTEN_PLACE_PATH:
+        listening->is_local = true;
+        return udpai_local_socket_listen(name, BACKLOG, &listening->socket, &listening->file,
+                                         ret_error);
+    case UDPAI_LISTEN_PLACE_PASSED:
+        return open_passed(listening, name, ret_error);
+    default:
+        return open_port(listening, address, is_shared, ret_error);
+    }
+}
+
+udpa_err
+udpai_listening_open(udpai_listening *ret_listening,
+                     const char *address,
+                     bool is_shared,
+                     udpa_error **ret_error)
+{
+    *ret_listening = (udpai_listening){.socket = -1};
+    udpa_err err = open_place(ret_listening, address, is_shared, ret_error);
+    if (err != UDPA_OK)
+        udpai_listening_close(ret_listening);
+    return err;
+}
+
+static bool
+is_listening(int socket, sa_family_t *ret_family)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t size = sizeof(own);
+    int value = 0;
+    socklen_t value_size = sizeof(value);
+    if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &value_size) != 0 || value != 1 ||
+        getsockname(socket, (struct sockaddr *)&own, &size) != 0)
+        return false;
+    *ret_family = own.ss_family;
+    return true;
+}
+
+udpa_err
+udpai_listening_take(udpai_listening *ret_listening, int socket, udpa_error **ret_error)
+{
+    sa_family_t family = AF_UNSPEC;
+    int flags = fcntl(socket, F_GETFL);
+    *ret_listening = (udpai_listening){.socket = socket};
+    if (is_listening(socket, &family) && flags >= 0 &&
+        fcntl(socket, F_SETFL, flags | O_NONBLOCK) == 0 &&
+        fcntl(socket, F_SETFD, FD_CLOEXEC) == 0) {
+        ret_listening->is_local = family == AF_UNIX;
+        return UDPA_OK;
+    }
+    udpai_listening_close(ret_listening);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "what was passed is no socket that listens");
+}
+
+void
+udpai_listening_close(udpai_listening *listening)
+{
+    udpai_local_file_remove(&listening->file);
+    if (listening->socket >= 0)
+        close(listening->socket);
+    listening->socket = -1;
+}
