@@ -22,6 +22,7 @@ typedef struct udpai_door udpai_door;
 typedef struct udpai_door_listener udpai_door_listener;
 typedef struct udpai_door_connection udpai_door_connection;
 typedef struct udpai_door_stream udpai_door_stream;
+typedef struct udpai_door_field udpai_door_field;
 
 /* What is known of who has opened a connection. Nothing of it changes. */
 typedef struct udpai_door_peer {
@@ -56,9 +57,10 @@ struct udpai_door_stream {
     size_t in_len, in_size;
     size_t reserved; /* of room, for the message that is coming */
     uint64_t grew_ms;
-    size_t withheld;    /* bytes that the peer was not given back for its window */
-    char *path;         /* while the head comes */
-    udpai_visit *visit; /* NULL: it is a call of gRPC, or will be none */
+    size_t withheld;          /* bytes that the peer was not given back for its window */
+    char *path;               /* while the head comes */
+    udpai_visit *visit;       /* NULL: it is a call of gRPC, or will be none */
+    udpai_door_field *fields; /* metadata */
     size_t head_bytes;
     udpa_error *status;   /* we have ended it with; NULL: OK */
     udpai_timer deadline; /* of its end; before that, of the call (grpc-timeout) */
@@ -67,6 +69,7 @@ struct udpai_door_stream {
     bool is_open;          /* its owner knows it */
     bool is_calm;          /* and says that only acknowledgements are expected */
     bool is_grpc, is_post; /* by its head */
+    bool has_bad_metadata; /* that is no base64 */
     bool is_admitted;      /* of a visit: admit() has let it in */
     bool is_paused;        /* its owner does not read */
     bool is_waiting;       /* for room */
@@ -122,6 +125,7 @@ typedef struct udpai_door_listen_options {
     /* A reference to what handshakes are made with from now on; any thread. NULL: plaintext. */
     SSL_CTX *(*context)(void *userdata);
     size_t max_message_bytes; /* from the peer */
+    bool keeps_metadata;      /* of requests; else it is dropped as it comes */
     /* Connections of these begin with a head of the PROXY protocol, and are of the client that it
      * names; they outlive the listener. */
     const udpai_network *proxies;
@@ -192,6 +196,27 @@ void udpai_door_stream_refuse(udpai_door_stream *stream, const udpa_error *statu
 void udpai_door_stream_hurry(udpai_door_stream *stream, uint64_t ms);
 /* Ends it at once, without a status. */
 void udpai_door_stream_cut(udpai_door_stream *stream);
+/* The metadata of a call, where the listener keeps it: the first value of this name, borrowed from
+ * the stream; of a name that ends in "-bin" its bytes. False: there is none. */
+bool
+udpai_door_stream_metadata(const udpai_door_stream *stream, udpai_str name, udpai_str *ret_value);
+
+/* When metadata is sent: with the first message, or with the status. */
+typedef enum udpai_door_metadata {
+    UDPAI_DOOR_OF_REQUEST, /* it has come */
+    UDPAI_DOOR_INITIAL,
+    UDPAI_DOOR_TRAILING,
+} udpai_door_metadata;
+
+#define UDPAI_DOOR_METADATA_MAX 16 /* fields of each, for a response */
+
+/* Sends this, too; of a name that ends in "-bin" the value is any bytes, and else printable ASCII
+ * without a space at its ends. UDPA_ERR_INVAL: it is not, or this is no name of metadata;
+ * UDPA_ERR_PRECONDITION: it is too late; UDPA_ERR_LIMIT; UDPA_ERR_NOMEM. */
+udpa_err udpai_door_stream_add_metadata(udpai_door_stream *stream,
+                                        udpai_door_metadata when,
+                                        udpai_str name,
+                                        udpai_str value);
 /* No other stream is on its connection; or both are on the same one. */
 bool udpai_door_stream_is_alone(const udpai_door_stream *stream);
 bool udpai_door_stream_is_beside(const udpai_door_stream *stream, const udpai_door_stream *other);

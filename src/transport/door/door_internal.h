@@ -184,6 +184,18 @@ void udpai_door_visits_answer(udpai_door *door);
 /* Those of a connection whose listener closes. */
 void udpai_door_visits_hurry(udpai_door_connection *connection);
 
+/* ---- metadata.c ---- */
+
+/* A field of a request, which need not be metadata; false without memory. */
+bool udpai_door_metadata_take(udpai_door_stream *stream, udpai_str name, udpai_str value);
+bool udpai_door_metadata_has(const udpai_door_stream *stream, udpai_door_metadata when);
+/* Adds those to the @p n fields that are there; returns how many there are. */
+size_t udpai_door_metadata_put(const udpai_door_stream *stream,
+                               udpai_door_metadata when,
+                               nghttp2_nv *fields,
+                               size_t n);
+void udpai_door_metadata_drop(udpai_door_stream *stream);
+
 /* ---- http2.c: between nghttp2 and streams ---- */
 
 /* What all connections of a listener share. */

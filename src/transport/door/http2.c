@@ -72,6 +72,22 @@ timeout_of(udpai_str text)
     return 0;
 }
 
+/* False without memory. */
+static bool
+take_field(udpai_door_stream *stream, udpai_str key, udpai_str text)
+{
+    if (udpai_str_eq(key, UDPAI_STR(":path")) && !stream->path)
+        stream->path = udpai_strndup(text.data, text.len);
+    else if (udpai_str_eq(key, UDPAI_STR(":method")))
+        stream->is_post = udpai_str_eq(text, UDPAI_STR("POST"));
+    else if (udpai_str_eq(key, UDPAI_STR("content-type")))
+        stream->is_grpc = udpai_str_starts(text, UDPAI_STR("application/grpc"));
+    else if (udpai_str_eq(key, UDPAI_STR("grpc-timeout")))
+        stream->timeout_ms = timeout_of(text);
+    return !stream->connection->listener->options.keeps_metadata ||
+           udpai_door_metadata_take(stream, key, text);
+}
+
 static int
 on_header(nghttp2_session *session,
           const nghttp2_frame *frame,
@@ -92,15 +108,7 @@ on_header(nghttp2_session *session,
         return udpai_door_allow_reset(userdata) ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE
                                                 : NGHTTP2_ERR_CALLBACK_FAILURE;
     udpai_door_visit_field(userdata, key, text);
-    if (udpai_str_eq(key, UDPAI_STR(":path")) && !stream->path)
-        stream->path = udpai_strndup(text.data, text.len);
-    else if (udpai_str_eq(key, UDPAI_STR(":method")))
-        stream->is_post = udpai_str_eq(text, UDPAI_STR("POST"));
-    else if (udpai_str_eq(key, UDPAI_STR("content-type")))
-        stream->is_grpc = udpai_str_starts(text, UDPAI_STR("application/grpc"));
-    else if (udpai_str_eq(key, UDPAI_STR("grpc-timeout")))
-        stream->timeout_ms = timeout_of(text);
-    return 0;
+    return take_field(stream, key, text) ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 static int
@@ -234,8 +242,8 @@ pair(const char *name, const char *value)
                         strlen(value), NGHTTP2_NV_FLAG_NO_COPY_NAME};
 }
 
-#define HEAD_FIELDS 3
-#define TRAILERS_MAX 3
+#define HEAD_MAX (3 + UDPAI_DOOR_METADATA_MAX)
+#define TRAILERS_MAX (3 + UDPAI_DOOR_METADATA_MAX)
 
 static size_t
 put_head(const udpai_door_stream *stream, nghttp2_nv *fields)
@@ -243,7 +251,7 @@ put_head(const udpai_door_stream *stream, nghttp2_nv *fields)
     fields[0] = pair(":status", stream->is_grpc ? "200" : "415");
     fields[1] = pair("content-type", "application/grpc");
     fields[2] = pair("grpc-accept-encoding", "identity");
-    return HEAD_FIELDS;
+    return udpai_door_metadata_put(stream, UDPAI_DOOR_INITIAL, fields, 3);
 }
 
 /* As gRPC over HTTP/2 has it: what is no printable ASCII, and the sign itself, in hexadecimal. */
@@ -265,7 +273,7 @@ put_message(char *room, const char *text)
 }
 
 struct trailers {
-    nghttp2_nv fields[HEAD_FIELDS + TRAILERS_MAX];
+    nghttp2_nv fields[HEAD_MAX + TRAILERS_MAX];
     char code[16], pushback[16];
     char message[3 * UDPAI_DOOR_STATUS_TEXT_MAX + 1];
 };
@@ -288,7 +296,7 @@ put_trailers(const udpai_door_stream *stream, struct trailers *trailers, size_t 
                  (unsigned)stream->pushback_ms);
         trailers->fields[n++] = pair("grpc-retry-pushback-ms", trailers->pushback);
     }
-    return n;
+    return udpai_door_metadata_put(stream, UDPAI_DOOR_TRAILING, trailers->fields, n);
 }
 
 static int
@@ -353,7 +361,7 @@ static int
 begin_response(udpai_door_stream *stream)
 {
     const nghttp2_data_provider body = {.source.ptr = stream, .read_callback = read_body};
-    nghttp2_nv fields[HEAD_FIELDS];
+    nghttp2_nv fields[HEAD_MAX];
     size_t n = put_head(stream, fields);
     stream->has_head = true;
     return nghttp2_submit_response(stream->connection->session, stream->id, fields, n, &body);
@@ -402,7 +410,8 @@ udpai_door_http2_submit(udpai_door_stream *stream)
         (void)nghttp2_session_resume_data(session, stream->id); /* it may be under way */
     else if (stream->visit)
         result = stream->is_finishing ? begin_answer(stream) : 0;
-    else if (stream->out.parts)
+    else if (stream->out.parts ||
+             (stream->is_finishing && udpai_door_metadata_has(stream, UDPAI_DOOR_INITIAL)))
         result = begin_response(stream);
     else if (stream->is_finishing)
         result = submit_status_alone(stream);

@@ -127,6 +127,7 @@ udpai_door_stream_close(udpai_door_stream *stream)
     if (stream->is_open)
         tell_closed(stream);
     udpa_error_unref(stream->status);
+    udpai_door_metadata_drop(stream);
     udpai_free(stream->path);
     udpai_free(stream);
 }
@@ -195,18 +196,29 @@ fail(udpai_door_stream *stream, udpa_error *error, bool is_greedy)
     udpa_error_unref(error);
 }
 
+/* Why it is no call that could be opened; NULL: it is one. */
+static udpa_error *
+fault_of(const udpai_door_stream *stream, const char *path)
+{
+    if (!path || !stream->is_grpc || !stream->is_post)
+        return udpa_error_new(UDPA_ERR_INVAL, NULL,
+                              "here is gRPC: a request is a POST with the content-type "
+                              "application/grpc");
+    if (stream->has_bad_metadata)
+        return udpa_error_new(UDPA_ERR_INTERNAL, NULL,
+                              "metadata whose name ends in -bin is not base64");
+    return NULL;
+}
+
 void
 udpai_door_stream_open(udpai_door_stream *stream)
 {
     char *path = UDPAI_TAKE(stream->path);
     udpai_door *door = door_of(stream);
-    if (!path || !stream->is_grpc || !stream->is_post) {
+    udpa_error *fault = fault_of(stream, path);
+    if (fault) {
         stream->is_grpc &= stream->is_post;
-        fail(stream,
-             udpa_error_new(UDPA_ERR_INVAL, NULL,
-                            "here is gRPC: a request is a POST with the content-type "
-                            "application/grpc"),
-             false);
+        fail(stream, fault, false);
         if (!udpai_door_allow_refusal(stream->connection))
             udpai_door_connection_go(stream->connection);
     } else {

@@ -39,6 +39,19 @@ write_echo(bed_stream *stream)
     udpa_bytes_unref(echo);
 }
 
+/* "key" in the head, "key-bin" in the trailers, and how often that has not succeeded. */
+static void
+echo_metadata(door_bed *bed, udpai_door_stream *base)
+{
+    udpai_str value;
+    if (udpai_door_stream_metadata(base, UDPAI_STR("key"), &value))
+        bed->n_not_sent += udpai_door_stream_add_metadata(base, UDPAI_DOOR_INITIAL,
+                                                          UDPAI_STR("key"), value) != UDPA_OK;
+    if (udpai_door_stream_metadata(base, UDPAI_STR("key-bin"), &value))
+        bed->n_not_sent += udpai_door_stream_add_metadata(base, UDPAI_DOOR_TRAILING,
+                                                          UDPAI_STR("key-bin"), value) != UDPA_OK;
+}
+
 static void
 on_opened(udpai_door_stream *base, void *userdata, udpai_str path)
 {
@@ -60,6 +73,7 @@ on_opened(udpai_door_stream *base, void *userdata, udpai_str path)
     snprintf(bed->address, sizeof(bed->address), "%.*s", (int)address.len, address.data);
     if (bed->holds)
         udpai_door_stream_set_reading(base, false);
+    echo_metadata(bed, base);
     if (udpai_str_eq(path, UDPAI_STR("/refused"))) {
         (void)udpai_fail(&error, UDPA_ERR_DENIED, "not you: 100 %%");
         udpai_door_stream_refuse(base, error);
@@ -262,6 +276,7 @@ options_for(door_bed *bed)
         .events = &events,
         .userdata = bed,
         .max_message_bytes = 64 << 20,
+        .keeps_metadata = true,
         .limits = {.max_streams = 5000,
                    .handshake_timeout_ms = 60000,
                    .keepalive_ms = 60000,

@@ -22,7 +22,8 @@ typedef struct door_bed {
     size_t message_len;
     char identity[80]; /* of the peer of the last one, its name */
     bool is_secure;
-    udpa_err why; /* the last one has ended */
+    size_t n_not_sent; /* of metadata, which is echoed: "key" first, "key-bin" last */
+    udpa_err why;      /* the last one has ended */
     /* Of those who serve visits: of the last one its path, its body, and what is wrong with it. */
     udpai_visits visits;
     size_t n_visits, n_over, n_taken, n_admitted, n_dismissed;

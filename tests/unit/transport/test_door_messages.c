@@ -32,7 +32,8 @@ end(void **state)
 /* ---- what came back ---- */
 
 typedef struct answer {
-    char status[8], grpc_status[8], grpc_message[256], accepts[16];
+    char status[8], grpc_status[8], grpc_message[256], accepts[16], key[64], key_bin[64];
+    size_t n_heads;
     char body[1024];
     size_t body_len;
     bool has_ended;
@@ -52,6 +53,8 @@ note(answer *to, const nghttp2_nv *field)
         FIELD("grpc-status", grpc_status),
         FIELD("grpc-message", grpc_message),
         FIELD("grpc-accept-encoding", accepts),
+        FIELD("key", key),
+        FIELD("key-bin", key_bin),
     };
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(known); i++)
         if (strcmp((const char *)field->name, known[i].name) == 0)
@@ -72,6 +75,7 @@ inflate(nghttp2_hd_inflater *inflater, udpai_str head, answer *to)
             note(to, &field);
     }
     nghttp2_hd_inflate_end_headers(inflater);
+    to->n_heads++;
 }
 
 /* Of this stream, by all that has come. */
@@ -237,11 +241,22 @@ expect_failure(const char *grpc_status, const char *words, bool is_greedy)
     assert_int_equal(bed.n_greedy, is_greedy);
 }
 
+/* A call with one more field; "": none. */
+static void
+call_with(const char *path, const char *name, const char *value)
+{
+    udpai_strbuf more = {0};
+    if (*name)
+        frames_put_field(&more, name, value);
+    door_peer_call(&peer, 1, path, &more);
+    udpai_strbuf_done(&more);
+}
+
 static void
 nothing_is_decompressed(void **state)
 {
     (void)state;
-    door_peer_call(&peer, 1, "/a.B/C", NULL);
+    call_with("/a.B/C", "grpc-encoding", "gzip");
     frames_put(&peer.to, NGHTTP2_DATA, 0, 1, UDPAI_STR("\1\0\0\0\3zip"));
     say(1, "behind it");
     expect_failure("12", "a message is compressed", false);
@@ -278,6 +293,119 @@ the_time_of_the_caller_is_kept(void **state)
     udpai_strbuf_done(&more);
     door_bed_run_for(&bed, &peer, 200);
     expect_failure("4", "grpc-timeout", false);
+}
+
+/* ---- metadata ---- */
+
+static void
+metadata_goes_first_and_last(void **state)
+{
+    (void)state;
+    udpai_strbuf more = {0};
+    frames_put_field(&more, "key", "a value");
+    frames_put_field(&more, "key-bin", "+v8=");
+    door_peer_call(&peer, 1, "/a.B/C", &more);
+    udpai_strbuf_done(&more);
+    say(1, "hello");
+    door_bed_run(&bed, &peer);
+    answer got = answer_of(1);
+    assert_string_equal(got.key, "a value");
+    assert_string_equal(got.key_bin, "");
+    half_close(1);
+    door_bed_run(&bed, &peer);
+    got = answer_of(1);
+    assert_string_equal(got.key_bin, "+v8");
+    assert_string_equal(got.grpc_status, "0");
+    assert_int_equal(got.n_heads, 2);
+    assert_int_equal(bed.n_not_sent, 0);
+}
+
+/* What is sent with a status alone would be all in the trailers. */
+static void
+a_response_without_a_message_has_both_too(void **state)
+{
+    (void)state;
+    call_with("/refused", "key", "a value");
+    half_close(1);
+    door_bed_run(&bed, &peer);
+    answer got = answer_of(1);
+    assert_string_equal(got.key, "a value");
+    assert_string_equal(got.grpc_status, "7");
+    assert_int_equal(got.n_heads, 2);
+    assert_true(got.has_ended);
+}
+
+static void
+bytes_that_are_no_base64_end_a_call(void **state)
+{
+    (void)state;
+    call_with("/a.B/C", "key-bin", "AAAAA");
+    door_bed_run(&bed, &peer);
+    answer got = answer_of(1);
+    assert_string_equal(got.grpc_status, "13");
+    assert_int_equal(got.n_heads, 1);
+    assert_int_equal(bed.n_opened, 0);
+}
+
+static void
+not_every_field_is_metadata(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *name, *value;
+        udpa_err err;
+    } cases[] = {
+        {"", "x", UDPA_ERR_INVAL},
+        {"Key", "x", UDPA_ERR_INVAL},
+        {":status", "200", UDPA_ERR_INVAL},
+        {"grpc-status", "0", UDPA_ERR_INVAL},
+        {"te", "trailers", UDPA_ERR_INVAL},
+        {"content-type", "x", UDPA_ERR_INVAL},
+        {"a", " x", UDPA_ERR_INVAL},
+        {"a", "x ", UDPA_ERR_INVAL},
+        {"a", "x\n", UDPA_ERR_INVAL},
+        {"a", "\xc3\xbc", UDPA_ERR_INVAL},
+        {"a", "", UDPA_OK},
+        {"a-0_.", "x ~", UDPA_OK},
+        {"a-bin", " \xc3\n", UDPA_OK},
+    };
+
+    udpai_str value;
+    call_with("/a.B/C", "grpc-timeout", "1H");
+    door_bed_run(&bed, &peer);
+    static const char *const others[] = {":path", "grpc-timeout", "content-type", "absent"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++)
+        assert_false(udpai_door_stream_metadata(bed.last, udpai_str_from(others[i]), &value));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++)
+        assert_int_equal(udpai_door_stream_add_metadata(bed.last, UDPAI_DOOR_TRAILING,
+                                                        udpai_str_from(cases[i].name),
+                                                        udpai_str_from(cases[i].value)),
+                         cases[i].err);
+}
+
+static void
+metadata_is_bounded_and_may_be_too_late(void **state)
+{
+    (void)state;
+    const udpai_str name = UDPAI_STR("a"), value = UDPAI_STR("x");
+    call_with("/a.B/C", "", "");
+    door_bed_run(&bed, &peer);
+    for (int i = 0; i < UDPAI_DOOR_METADATA_MAX; i++) {
+        assert_ok(udpai_door_stream_add_metadata(bed.last, UDPAI_DOOR_INITIAL, name, value));
+        assert_ok(udpai_door_stream_add_metadata(bed.last, UDPAI_DOOR_TRAILING, name, value));
+    }
+    assert_int_equal(udpai_door_stream_add_metadata(bed.last, UDPAI_DOOR_TRAILING, name, value),
+                     UDPA_ERR_LIMIT);
+    say(1, "hello");
+    door_bed_run(&bed, &peer);
+    assert_int_equal(udpai_door_stream_add_metadata(bed.last, UDPAI_DOOR_INITIAL, name, value),
+                     UDPA_ERR_PRECONDITION);
+    udpai_door_stream_finish(bed.last, NULL);
+    assert_int_equal(udpai_door_stream_add_metadata(bed.last, UDPAI_DOOR_TRAILING, name, value),
+                     UDPA_ERR_PRECONDITION);
+    door_bed_run(&bed, &peer);
+    assert_string_equal(answer_of(1).grpc_status, "0");
 }
 
 /* ---- windows ---- */
@@ -438,7 +566,13 @@ talk(void *context)
         err = door_bed_connect(&own, &client, "192.0.2.1:1");
     if (err == UDPA_OK) {
         frames_put_begin(&client.to);
-        door_peer_call(&client, 1, "/a.B/C", NULL);
+        udpai_strbuf more = {0};
+        frames_put_field(&more, "key", "a value");
+        frames_put_field(&more, "key-bin", "AAAA");
+        door_peer_call(&client, 1, "/a.B/C", &more);
+        if (udpai_strbuf_failed(&more))
+            client.to.failed = true;
+        udpai_strbuf_done(&more);
         frames_put_message(&client.to, 1, UDPAI_STR("hel"), 5);
         if (!udpai_strbuf_failed(&client.to))
             door_bed_run(&own, &client);
@@ -450,7 +584,8 @@ talk(void *context)
     }
     door_peer_close(&client);
     door_bed_close(&own);
-    return err == UDPA_OK && has_answer && own.why == UDPA_OK ? UDPA_OK : UDPA_ERR_NOMEM;
+    return err == UDPA_OK && has_answer && own.why == UDPA_OK && !own.n_not_sent ? UDPA_OK
+                                                                                 : UDPA_ERR_NOMEM;
 }
 
 static void
@@ -475,6 +610,11 @@ main(void)
         CASE(a_message_that_is_too_large_is_not_waited_for),
         CASE(an_end_within_a_message_is_told),
         CASE(the_time_of_the_caller_is_kept),
+        CASE(metadata_goes_first_and_last),
+        CASE(a_response_without_a_message_has_both_too),
+        CASE(bytes_that_are_no_base64_end_a_call),
+        CASE(not_every_field_is_metadata),
+        CASE(metadata_is_bounded_and_may_be_too_late),
         CASE(a_stream_that_is_not_read_holds_itself_alone),
         CASE(a_window_may_be_of_one_byte),
         CASE(a_large_message_waits_for_room),
