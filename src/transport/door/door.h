@@ -69,6 +69,7 @@ struct udpai_door_stream {
     bool is_open;          /* its owner knows it */
     bool is_calm;          /* and says that only acknowledgements are expected */
     bool is_grpc, is_post; /* by its head */
+    bool is_encoded;       /* its messages may be compressed (grpc-encoding) */
     bool has_bad_metadata; /* that is no base64 */
     bool is_admitted;      /* of a visit: admit() has let it in */
     bool is_paused;        /* its owner does not read */

@@ -84,6 +84,8 @@ take_field(udpai_door_stream *stream, udpai_str key, udpai_str text)
         stream->is_grpc = udpai_str_starts(text, UDPAI_STR("application/grpc"));
     else if (udpai_str_eq(key, UDPAI_STR("grpc-timeout")))
         stream->timeout_ms = timeout_of(text);
+    else if (udpai_str_eq(key, UDPAI_STR("grpc-encoding")))
+        stream->is_encoded = !udpai_str_eq(text, UDPAI_STR("identity"));
     return !stream->connection->listener->options.keeps_metadata ||
            udpai_door_metadata_take(stream, key, text);
 }
@@ -254,14 +256,16 @@ put_head(const udpai_door_stream *stream, nghttp2_nv *fields)
     return udpai_door_metadata_put(stream, UDPAI_DOOR_INITIAL, fields, 3);
 }
 
-/* As gRPC over HTTP/2 has it: what is no printable ASCII, and the sign itself, in hexadecimal. */
+/* As gRPC over HTTP/2 has it: what is no printable ASCII, and the sign itself, in hexadecimal; also
+ * a space at either end, where HTTP/2 allows none (RFC 9113, 8.2.1). */
 static void
 put_message(char *room, const char *text)
 {
     static const char digits[] = "0123456789ABCDEF";
-    for (; *text; text++) {
+    for (const char *begin = text; *text; text++) {
         uint8_t byte = (uint8_t)*text;
-        if (byte >= ' ' && byte <= '~' && byte != '%') {
+        bool is_end = text == begin || !text[1];
+        if (byte >= (is_end ? '!' : ' ') && byte <= '~' && byte != '%') {
             *room++ = *text;
             continue;
         }

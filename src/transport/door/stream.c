@@ -276,7 +276,14 @@ static bool
 is_acceptable(udpai_door_stream *stream, const char *prefix)
 {
     size_t most = stream->connection->listener->options.max_message_bytes;
-    if (prefix[0] != 0)
+    if (prefix[0] != 0 && (prefix[0] != 1 || !stream->is_encoded))
+        fail(stream,
+             udpa_error_new(UDPA_ERR_INTERNAL, NULL,
+                            "a message begins with %u instead of 0, and no compression was agreed "
+                            "on for it (grpc-encoding)",
+                            (unsigned)(uint8_t)prefix[0]),
+             false);
+    else if (prefix[0] != 0)
         fail(stream,
              udpa_error_new(UDPA_ERR_UNIMPLEMENTED, NULL,
                             "a message is compressed, and nothing is decompressed here: "

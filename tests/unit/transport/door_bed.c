@@ -75,7 +75,7 @@ on_opened(udpai_door_stream *base, void *userdata, udpai_str path)
         udpai_door_stream_set_reading(base, false);
     echo_metadata(bed, base);
     if (udpai_str_eq(path, UDPAI_STR("/refused"))) {
-        (void)udpai_fail(&error, UDPA_ERR_DENIED, "not you: 100 %%");
+        (void)udpai_fail(&error, UDPA_ERR_DENIED, " not you: 100 %% ");
         udpai_door_stream_refuse(base, error);
         udpai_door_stream_hurry(base, 60000);
     }

@@ -192,7 +192,7 @@ words_of_a_refusal_are_percent_encoded(void **state)
     answer got = answer_of(1);
     assert_string_equal(got.status, "200");
     assert_string_equal(got.grpc_status, "7");
-    assert_string_equal(got.grpc_message, "not you: 100 %25");
+    assert_string_equal(got.grpc_message, "%20not you: 100 %25%20");
     assert_true(got.has_ended);
 }
 
@@ -261,6 +261,26 @@ nothing_is_decompressed(void **state)
     say(1, "behind it");
     expect_failure("12", "a message is compressed", false);
     assert_int_equal(bed.n_messages, 0);
+}
+
+/* It makes no sense, while a message that is compressed does. */
+static void
+compression_must_be_announced(void **state)
+{
+    (void)state;
+    call_with("/a.B/C", "grpc-encoding", "identity");
+    frames_put(&peer.to, NGHTTP2_DATA, 0, 1, UDPAI_STR("\1\0\0\0\3zip"));
+    expect_failure("13", "a message begins with 1 instead of 0", false);
+    assert_int_equal(bed.n_messages, 0);
+}
+
+static void
+no_message_begins_with_two(void **state)
+{
+    (void)state;
+    call_with("/a.B/C", "grpc-encoding", "gzip");
+    frames_put(&peer.to, NGHTTP2_DATA, 0, 1, UDPAI_STR("\2\0\0\0\3two"));
+    expect_failure("13", "a message begins with 2 instead of 0", false);
 }
 
 /* By its first bytes. */
@@ -607,6 +627,8 @@ main(void)
         CASE(an_answer_before_the_end_resets_what_still_comes),
         CASE(what_is_no_grpc_is_told_so),
         CASE(nothing_is_decompressed),
+        CASE(compression_must_be_announced),
+        CASE(no_message_begins_with_two),
         CASE(a_message_that_is_too_large_is_not_waited_for),
         CASE(an_end_within_a_message_is_told),
         CASE(the_time_of_the_caller_is_kept),
