@@ -344,6 +344,15 @@ on_timer(udpai_timer *timer)
     udpai_timer_set(door_of(connection)->wheel, timer, now_ms + next_ms);
 }
 
+/* How long after it has begun. */
+static uint64_t
+first_look_ms(const udpai_door_limits *limits)
+{
+    uint64_t ms =
+        sooner(limits->idle_ms, sooner(limits->handshake_timeout_ms, limits->keepalive_ms));
+    return limits->age_ms ? sooner(ms, limits->age_ms) : ms;
+}
+
 void
 udpai_door_connection_enter(udpai_door_connection *connection)
 {
@@ -356,10 +365,8 @@ udpai_door_connection_enter(udpai_door_connection *connection)
         connection->idle_since_ms = now_of(connection);
     udpai_door_allowances_init(connection);
     udpai_timer_init(&connection->timer, on_timer);
-    udpai_timer_set(
-        listener->door->wheel, &connection->timer,
-        connection->read_ms +
-            sooner(limits->idle_ms, sooner(limits->handshake_timeout_ms, limits->keepalive_ms)));
+    udpai_timer_set(listener->door->wheel, &connection->timer,
+                    connection->read_ms + first_look_ms(limits));
     bool is_greeted = listener->options.visits &&
                       !(connection->tls && udpai_tls_session_is_second(connection->tls));
     if (listener->is_closing || (!is_greeted && udpai_door_http2_begin(connection) != UDPA_OK) ||
