@@ -6,7 +6,8 @@ import time
 
 import interop
 import hpack
-from attacks import END_HEADERS, END_STREAM, HEADERS, DATA, Connection, frame, literal, message
+from attacks import (CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_MAX, HEADERS, Connection, frame, literal,
+                     message)
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 SERVICE = '/grpc.testing.TestService/'
@@ -62,7 +63,7 @@ class Frames(Connection):
 
     def __init__(self, server):
         self.heads, self.data, self.ended, self.resets = {}, {}, set(), {}
-        self.goaways, self.pings, self.acks = [], [], []
+        self.goaways, self.reasons, self.pings, self.acks = [], [], [], []
         self.decoder = hpack.Decoder()
         super().__init__(server)
 
@@ -78,6 +79,7 @@ class Frames(Connection):
             (self.acks if flags & 1 else self.pings).append(payload)
         elif kind == 7: # GOAWAY
             self.goaways.append((int.from_bytes(payload[:4], 'big'), int.from_bytes(payload[4:8], 'big')))
+            self.reasons.append(payload[8:])
         if kind in (HEADERS, DATA) and flags & END_STREAM:
             self.ended.add(stream)
 
@@ -86,7 +88,9 @@ class Frames(Connection):
         all_fields = {':method': 'POST', ':scheme': 'http', ':path': method if '/' in method else SERVICE + method,
                       ':authority': 'localhost', 'content-type': 'application/grpc', 'te': 'trailers',
                       **{name.replace('_', '-'): value for name, value in fields.items()}}
-        self.send(frame(HEADERS, END_HEADERS, stream, b''.join(literal(*one) for one in all_fields.items())))
+        block = b''.join(literal(*one) for one in all_fields.items())
+        self.send(frame(HEADERS, 0, stream, block[:FRAME_MAX]) +
+                  frame(CONTINUATION, END_HEADERS, stream, block[FRAME_MAX:]))
 
     def say(self, stream, payload=b'', flag=0, ends=True):
         data = bytes([flag]) + message(payload)[1:]

@@ -94,9 +94,9 @@ class Stream:
         self.call = client.method('stream_stream', name, 'StreamingOutputCallResponse')(
             iter(self.requests.get, None), timeout=PATIENCE_S)
 
-    def say(self, *sizes):
+    def say(self, *sizes, payload=0):
         self.requests.put(self.client.messages.StreamingOutputCallRequest(
-            response_parameters=[{'size': size} for size in sizes]))
+            response_parameters=[{'size': size} for size in sizes], payload={'body': bytes(payload)}))
 
     def hear(self):
         return len(next(self.call).payload.body)
@@ -219,13 +219,14 @@ def many(client):
 
 
 def slow(client):
-    """Ten MiB that are read late, beside another stream."""
+    """Twenty MiB of both sides that are read late, beside another stream."""
     stream = client.duplex()
-    stream.say(*[1 << 20] * 10)
+    for _ in range(10):
+        stream.say(1 << 20, 1 << 20, payload=2 << 20)
     stream.hear()
     interop.check('another stream goes on', client.code_of(client.messages.SimpleRequest())[0] == CODE.OK)
-    interop.check('and this one, once it is read', [stream.hear() for _ in range(9)] == [1 << 20] * 9)
-    stream.end()
+    interop.check('and this one, once it is read', [stream.hear() for _ in range(19)] == [1 << 20] * 19)
+    interop.check('to its end', stream.end() == (0, CODE.OK))
 
 
 def core(test):

@@ -10,7 +10,7 @@ import sys
 import time
 
 import interop
-from attacks import DATA, PING, frame, message
+from attacks import DATA, ENHANCE_YOUR_CALM, PING, frame, message
 from grpc_test_service import PATIENCE_S, Frames, Messages, Server
 
 INITIAL, TRAILING = 'x-grpc-test-echo-initial', 'x-grpc-test-echo-trailing-bin'
@@ -137,6 +137,19 @@ def resets(calls, server):
     expect('the server ends first', calls.frames.status(stream), '9')
 
 
+def large_head(calls):
+    """16 KiB are taken."""
+    for size, is_taken in ((1000 * 15, True), (1000 * 17, False)):
+        more = {f'x-{i}': 'v' * 963 for i in range(size // 1000)} # 1000 as HTTP/2 counts
+        stream = calls.begin('UnaryCall', **more)
+        calls.frames.say(stream)
+        if is_taken:
+            expect('a large head', calls.frames.status(stream), '0')
+        else:
+            calls.frames.wait('a reset of one that is too large', lambda one=stream: one in calls.frames.resets)
+    expect('the connection is served on', calls.call()[-1], [('grpc-status', '0')])
+
+
 def half_close(calls):
     """All requests have been read when a ping behind them is answered."""
     request = calls.messages.StreamingOutputCallRequest(response_parameters=[{'size': 1}]).SerializeToString()
@@ -154,7 +167,7 @@ def half_close(calls):
 
 def calls_of(test):
     server = Server(test)
-    for case in (heads, words, compressed, metadata, framing, half_close):
+    for case in (heads, words, compressed, metadata, framing, large_head, half_close):
         print(f'{case.__name__}:')
         case(Calls(test, server))
     resets(Calls(test, server), server)
@@ -175,6 +188,16 @@ def pings(test):
     calls.frames.wait('and again', lambda: len(calls.frames.pings) > 1)
     calls.frames.wait('without an answer the connection ends', lambda: calls.frames.is_over)
     server.stop()
+
+
+def too_many_pings(test):
+    """A client of gRPC that receives these words pings half as often on its next connection (gRFC A8)."""
+    frames, n = Frames(Server(test, 'flooded')), 0
+    while not frames.goaways:
+        frames.send(frame(PING, 0, 0, b'whatever') * 400)
+        n += 400
+        frames.wait('acknowledgements', lambda n=n: frames.goaways or len(frames.acks) >= n)
+    expect('GOAWAY', (frames.goaways[0][1], frames.reasons[0]), (ENHANCE_YOUR_CALM, b'too_many_pings'))
 
 
 def goaway(test):
@@ -211,7 +234,7 @@ def age(test):
 
 
 def connections(test):
-    for case in (pings, goaway, age):
+    for case in (pings, too_many_pings, goaway, age):
         case(test)
 
 

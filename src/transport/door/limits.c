@@ -12,10 +12,13 @@
 static const struct kind {
     const char *words;
     uint32_t own, own_per_s, shared, shared_per_s;
-} idle_frames = {"frames that ask for nothing", 400, 20, 10000, 2000},
-  resets = {"calls that it has reset", 50, 10, 400, 100},
-  refusals = {"calls that were refused", 16, 1, 2000, 500},
-  requests = {"requests that were refused", 16, 1, 500, 100}; /* a visit costs two threads */
+    const char *reason; /* for the peer; NULL: none */
+} idle_frames = {"frames that ask for nothing", 400, 20, 10000, 2000, NULL},
+  /* By these words a client of gRPC pings half as often from then on (gRFC A8). */
+    pings = {"frames that ask for nothing", 400, 20, 10000, 2000, "too_many_pings"},
+  resets = {"calls that it has reset", 50, 10, 400, 100, NULL},
+  refusals = {"calls that were refused", 16, 1, 2000, 500, NULL},
+  requests = {"requests that were refused", 16, 1, 500, 100, NULL}; /* a visit costs two threads */
 
 #define ANSWERS_A_MESSAGE 4    /* frames that a peer may send for one of ours */
 #define BYTES_AN_ANSWER 1024   /* or for so many bytes of it */
@@ -49,10 +52,21 @@ report(udpai_door_connection *connection, const struct kind *kind)
 }
 
 static bool
+send_reason(udpai_door_connection *connection, const char *reason)
+{
+    nghttp2_session *session = connection->session;
+    return nghttp2_submit_goaway(
+               session, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session),
+               NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)reason, strlen(reason)) == 0;
+}
+
+static bool
 calm_down(udpai_door_connection *connection, const struct kind *kind)
 {
     if (connection->is_shaken)
         return true;
+    if (kind->reason && !send_reason(connection, kind->reason))
+        return false;
     connection->is_shaken = true; /* what it sends behind this is dropped by nghttp2 */
     udpai_door_connection_dirty(connection);
     report(connection, kind);
@@ -94,8 +108,8 @@ udpai_door_allow_frame(udpai_door_connection *connection, const nghttp2_frame_hd
         connection->n_answers--;
         return true;
     }
-    return allow(connection, &idle_frames, &connection->idle_frames,
-                 &connection->address->idle_frames);
+    return allow(connection, frame->type == NGHTTP2_PING ? &pings : &idle_frames,
+                 &connection->idle_frames, &connection->address->idle_frames);
 }
 
 void

@@ -164,6 +164,22 @@ frames_that_ask_for_nothing_are_bounded(void **state)
     }
 }
 
+/* A client of gRPC pings half as often once it has read that. */
+static void
+who_pings_too_often_is_sent_the_reason(void **state)
+{
+    static void (*const kinds[])(uint32_t) = {put_ping, put_priority};
+    (void)state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(kinds); i++) {
+        door_peer_close(&peer);
+        connect_from(i ? "192.0.2.9:1" : "192.0.2.8:1");
+        repeat(0, 100000, 1000, kinds[i]);
+        expect_calm();
+        bool has_reason = memmem(peer.from.data, peer.from.len, "\0\0\0\xbtoo_many_pings", 18);
+        assert_int_equal(has_reason, kinds[i] == put_ping);
+    }
+}
+
 /* A client answers each message with frames: they are free, however long that goes on. */
 static void
 what_answers_messages_is_free(void **state)
@@ -472,6 +488,7 @@ main(void)
         CASE(who_resets_what_it_has_begun_is_cut_off),
         CASE(who_comes_back_has_little),
         CASE(frames_that_ask_for_nothing_are_bounded),
+        CASE(who_pings_too_often_is_sent_the_reason),
         CASE(what_answers_messages_is_free),
         CASE(a_head_without_end_is_not_taken),
         CASE(a_head_that_is_too_large_is_refused),
