@@ -177,7 +177,7 @@ def calls_of(test):
 # ---- connections ----
 
 def pings(test):
-    server = Server(test, 'pinging', keepalive_ms=200)
+    server = Server(test, 'pinging', keepalive_ms=100)
     calls = Calls(test, server)
     for i in range(50):
         calls.frames.send(frame(PING, 0, 0, struct.pack('>Q', i)))
