@@ -220,9 +220,9 @@ on_reserve(udpai_door_stream *base, size_t bytes)
     if (!stream->admitted)
         return UDPAI_NO_ROOM;
     udpai_reservation answer = udpai_admission_reserve(admission, stream->admitted, bytes);
-    if (answer != UDPAI_RESERVED)
+    if (answer != UDPAI_RESERVED && !base->is_waiting) /* it is asked for again and again */
         atomic_fetch_add_explicit(&stream->thread->stat_waited, 1, memory_order_relaxed);
-    else if (admission->reserved > atomic_load(&stream->thread->stat_reserved))
+    if (admission->reserved > atomic_load(&stream->thread->stat_reserved))
         atomic_store(&stream->thread->stat_reserved, admission->reserved);
     return answer;
 }
