@@ -42,9 +42,11 @@ typedef struct udpai_visits {
     void (*take)(void *userdata, udpai_handed *handed);
     void *userdata;
     size_t max_body_bytes;
-    size_t max_visits, max_bodies; /* of a connection; the latter: of the largest size */
-    uint64_t body_ms;              /* until a body must have come */
-    uint64_t stall_ms, answer_ms;  /* until a piece of the answer must have gone; all of it */
+    /* Of a connection: that are served at a time, and that wait for this; and bodies, of the
+     * largest size. */
+    size_t max_visits, max_waiting, max_bodies;
+    uint64_t body_ms;             /* until a body must have come */
+    uint64_t stall_ms, answer_ms; /* until a piece of the answer must have gone; all of it */
 } udpai_visits;
 
 #define UDPAI_VISIT_FIELDS 6
@@ -75,7 +77,7 @@ struct udpai_visit {
     udpai_list node;
     size_t n_body;
     uint64_t answer_until_ms;
-    bool is_sent, is_answered;
+    bool is_waiting, is_sent, is_answered;
 };
 
 /* One reference. NULL without memory; the head is consumed in any case. */

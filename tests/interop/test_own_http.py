@@ -3,6 +3,7 @@
 """Sockets of the own listener that serve REST and pages beside gRPC, with real clients (curl, grpcio).
 
 beside: by HTTP/2 and HTTP/1.1, while a stream of gRPC goes on; requests that are cancelled, or too large.
+many: a client of Go has 300 requests at once on one connection, more than are served at a time; none fails.
 access: the identity that REST has is that of the connection: of the certificate, or of the unix socket.
 slow: connections and requests that do not go on are ended, and what begins with garbage."""
 import json
@@ -16,10 +17,14 @@ import types
 
 import interop
 import attacks
+import test_listener_attacks
 import test_own_sockets
+import test_rest_go
 import xds_peer
 
+HERE = interop.SOURCE / 'tests' / 'interop'
 PATIENCE_S = 40
+MANY_BYTES = 20 << 20
 RESOURCES = '/v1/udpa:resources'
 STRING = 'type.googleapis.com/google.protobuf.StringValue'
 ASK = json.dumps({'type_url': STRING})
@@ -159,6 +164,47 @@ def beside(test):
     interop.check(f'and takes it of the own listener: {text}', status == 0)
 
 
+# ---- many ----
+
+MANY = 300
+
+
+def memory(node):
+    with open(f'/proc/{node.process.pid}/status', encoding='ascii') as status:
+        return int(next(line for line in status if line.startswith('VmHWM')).split()[1]) * 1024
+
+
+def all_at_once(node):
+    """By hand, since libraries try again what was refused."""
+    host, port = node.address.rsplit(':', 1)
+    target = types.SimpleNamespace(host=host, port=int(port), source='127.0.0.1', tls=False)
+    with attacks.Connection(target) as one:
+        one.send(b''.join(attacks.frame(attacks.HEADERS, attacks.END_HEADERS | attacks.END_STREAM, 2 * i + 1,
+                                        request_head('/ready', 'GET')) for i in range(MANY)))
+        deadline, n_ended = time.monotonic() + PATIENCE_S, 0
+        while n_ended < MANY and not one.end and not one.n_reset and time.monotonic() < deadline:
+            n_ended += sum(bool(is_last(found)) for found in one.read(0.1))
+        interop.check(f'{MANY} requests in one piece: {n_ended} answered, {one.n_reset} reset, {one.end}',
+                      n_ended == MANY and not one.n_reset and not one.end)
+
+
+def many(test):
+    program = interop.go_program_or_skip(HERE / 'go-http', test.build / 'rest-go-client')
+    options = ':'.join(filter(None, (os.environ.get('ASAN_OPTIONS'), test_listener_attacks.ASAN)))
+    node = test_own_sockets.Node(test, 'node', {'sockets': [{'address': '127.0.0.1:0', 'also_serves': BOTH}]},
+                                 environment={'ASAN_OPTIONS': options})
+    test_rest_go.publish(test, node, 'first')
+    before = memory(node)
+    client = subprocess.run([program, '-url', f'http://{node.address}{RESOURCES}', '-type', STRING, '-polls',
+                             str(MANY), '-short'], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    interop.check(f'all are answered, also when all are held: {client.stdout}',
+                  client.returncode == 0 and 'all on one connection' in client.stdout)
+    all_at_once(node)
+    grown = memory(node) - before
+    interop.check(f'memory has grown by {grown >> 10} KiB at most', grown < MANY_BYTES)
+    node.stop()
+
+
 # ---- access ----
 
 def issue(test, *names):
@@ -274,7 +320,7 @@ def slow(test):
     node.stop()
 
 
-CASES = {'beside': beside, 'access': access, 'slow': slow}
+CASES = {'beside': beside, 'many': many, 'access': access, 'slow': slow}
 
 
 def body(test):

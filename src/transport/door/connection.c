@@ -23,6 +23,7 @@ udpai_door_connection_new(udpai_door_listener *listener, int socket)
     udpai_list_init(&connection->streams);
     udpai_list_init(&connection->due);
     udpai_list_init(&connection->taken);
+    udpai_list_init(&connection->waiting_visits);
     udpai_timer_init(&connection->timer, NULL);
     return connection;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of HTTP/2 that are no calls of gRPC, where a listener serves them: a head and a body are
- * taken in, within limits, and go as a visit to those who serve it; their answer comes back by the
- * door's inbox. A request that exceeds a limit goes there without its body, for the words that it
+ * taken in, within limits, and go as a visit to those who serve it, in the order in which they are
+ * complete; their answer comes back by the door's inbox. Those that are more than are served at a
+ * time wait here. A request that exceeds a limit goes there without its body, for the words that it
  * is answered with. */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -79,14 +80,64 @@ turn_away(udpai_door_stream *stream)
 }
 
 static void
-send_on(udpai_door_stream *stream)
+serve(udpai_door_stream *stream)
 {
     udpai_visit *visit = stream->visit;
     end_coming(stream);
     visit->is_sent = true;
+    stream->connection->n_visits++;
     if (!visit->visits->visit(visit->visits->userdata, visit)) {
         visit->is_sent = false;
+        stream->connection->n_visits--;
         turn_away(stream);
+    }
+}
+
+/* Like a stream it counts, and lasts until it is served. Only room for a large body is not held for
+ * longer than one may take to come. */
+static void
+await_place(udpai_door_stream *stream)
+{
+    udpai_door_connection *connection = stream->connection;
+    stream->visit->is_waiting = true;
+    udpai_list_append(&connection->waiting_visits, &stream->visit->node);
+    connection->n_waiting_visits++;
+    if (!stream->reserved)
+        udpai_timer_cancel(&stream->deadline);
+}
+
+static void
+stop_waiting(udpai_door_stream *stream)
+{
+    if (!stream->visit->is_waiting)
+        return;
+    stream->visit->is_waiting = false;
+    udpai_list_remove(&stream->visit->node);
+    stream->connection->n_waiting_visits--;
+}
+
+static void
+send_on(udpai_door_stream *stream)
+{
+    const udpai_door_connection *connection = stream->connection;
+    const udpai_visits *visits = stream->visit->visits;
+    if (connection->n_visits < visits->max_visits)
+        serve(stream);
+    else if (stream->is_admitted && connection->n_waiting_visits < visits->max_waiting)
+        await_place(stream);
+    else
+        turn_away(stream);
+}
+
+/* There is a place: who waits longest has it. */
+static void
+let_in(udpai_door_connection *connection)
+{
+    while (!connection->is_broken && !udpai_list_empty(&connection->waiting_visits) &&
+           connection->n_visits < visits_of(connection)->max_visits) {
+        udpai_visit *visit = UDPAI_LIST_ENTRY(connection->waiting_visits.next, udpai_visit, node);
+        stop_waiting(visit->stream);
+        serve(visit->stream);
     }
 }
 
@@ -109,11 +160,22 @@ static void
 on_late(udpai_timer *timer)
 {
     udpai_door_stream *stream = UDPAI_CONTAINER_OF(timer, udpai_door_stream, deadline);
-    if (stream->visit->is_sent || stream->is_cut)
+    if (stream->visit->is_sent || stream->is_cut) {
         udpai_door_stream_cut(stream);
-    else
+    } else if (stream->visit->is_waiting) {
+        stop_waiting(stream);
+        turn_away(stream);
+    } else {
         FAIL(stream, 408, "the body did not come within %u s",
              (unsigned)(stream->visit->visits->body_ms / 1000));
+    }
+}
+
+/* All that is wanted of it has come. */
+static bool
+has_come(const udpai_door_stream *stream)
+{
+    return stream->visit->is_sent || stream->visit->is_waiting || stream->is_cut;
 }
 
 /* ---- what comes ---- */
@@ -155,8 +217,8 @@ make(udpai_door_stream *stream)
     visit->stream = stream;
     visit->home = connection->listener->door;
     visit->answered = on_answered;
+    udpai_list_init(&visit->node);
     stream->visit = visit;
-    connection->n_visits++;
     udpai_timer_cancel(&stream->deadline);
     udpai_timer_init(&stream->deadline, on_late);
     return true;
@@ -189,16 +251,14 @@ udpai_door_visit_open(udpai_door_stream *stream, bool has_body)
         return;
     }
     udpai_http_head *head = stream->visit->head;
-    if (connection->n_visits > visits->max_visits)
-        turn_away(stream);
-    else if (is_wrong(head, visits->max_body_bytes))
+    if (is_wrong(head, visits->max_body_bytes))
         send_on(stream);
     else if (events_of(stream)->admit(stream, connection->listener->options.userdata, &error) !=
              UDPA_OK)
         FAIL(stream, 429, "%s", error ? udpa_error_message(error) : "out of memory");
     else
         stream->is_admitted = true;
-    if (!stream->is_admitted || stream->visit->is_sent || !has_body)
+    if (!stream->is_admitted || has_come(stream) || !has_body)
         return;
     udpai_door_stream_hurry(stream, visits->body_ms);
     if (head->continues && confirm(stream) < 0)
@@ -246,7 +306,7 @@ keep(udpai_door_stream *stream, udpai_str bytes)
 void
 udpai_door_visit_take(udpai_door_stream *stream, udpai_str bytes)
 {
-    if (!stream->visit->is_sent && !stream->is_cut)
+    if (!has_come(stream))
         keep(stream, bytes);
     (void)nghttp2_session_consume_stream(stream->connection->session, stream->id, bytes.len);
 }
@@ -255,7 +315,7 @@ void
 udpai_door_visit_ended(udpai_door_stream *stream)
 {
     stream->peer_has_ended = true;
-    if (!stream->visit->is_sent && !stream->is_cut)
+    if (!has_come(stream))
         send_on(stream);
 }
 
@@ -315,17 +375,21 @@ udpai_door_visits_answer(udpai_door *door)
 void
 udpai_door_visit_leave(udpai_door_stream *stream)
 {
-    udpai_visit *visit = UDPAI_TAKE(stream->visit);
+    udpai_visit *visit = stream->visit;
     udpai_door_connection *connection = stream->connection;
     if (!visit)
         return;
+    stop_waiting(stream);
     end_coming(stream);
+    stream->visit = NULL;
     visit->stream = NULL;
-    connection->n_visits--;
     connection->visit_bytes -= visit->n_body;
-    if (visit->is_sent)
+    if (visit->is_sent) {
+        connection->n_visits--;
         visit->visits->over(visit, visit->is_answered && stream->has_head && !stream->out.left);
+    }
     udpai_visit_unref(visit);
+    let_in(connection);
 }
 
 void

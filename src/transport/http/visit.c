@@ -205,6 +205,7 @@ udpai_http_visits(udpai_http *http, bool rest, bool pages)
         .userdata = &http->places[i],
         .max_body_bytes = http->limits.max_body_bytes,
         .max_visits = UDPAI_HTTP_STREAMS,
+        .max_waiting = UDPAI_HTTP_WAITING,
         .max_bodies = UDPAI_HTTP_BODIES,
         .body_ms = UDPAI_HTTP_BODY_S * 1000,
         .stall_ms = UDPAI_HTTP_STALL_S * 1000,

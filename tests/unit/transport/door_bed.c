@@ -228,6 +228,10 @@ on_visit(void *userdata, udpai_visit *visit)
         bed->held = udpai_visit_ref(visit);
         return true;
     }
+    if (strcmp(bed->visit_path, "/held") == 0 && bed->n_held_too < DOOR_BED_HELD) {
+        bed->held_too[bed->n_held_too++] = udpai_visit_ref(visit);
+        return true;
+    }
     snprintf(text, sizeof(text), "%s %s", bed->visit_path, bed->visit_body);
     unsigned status = strcmp(bed->visit_path, "/none") == 0 ? 404 : 200;
     door_bed_answer(visit, visit->head->wrong ? visit->head->wrong : status,
@@ -334,7 +338,8 @@ door_bed_open_serving(door_bed *bed)
         .take = on_take,
         .userdata = bed,
         .max_body_bytes = DOOR_BED_BODY,
-        .max_visits = 4,
+        .max_visits = DOOR_BED_VISITS,
+        .max_waiting = DOOR_BED_WAITING,
         .max_bodies = 2,
         .body_ms = 20000,
         .stall_ms = 20000,

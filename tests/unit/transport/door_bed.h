@@ -8,6 +8,9 @@
 #include "transport/door/door.h"
 
 #define DOOR_BED_BODY 200000
+#define DOOR_BED_VISITS 4 /* that are served at a time */
+#define DOOR_BED_WAITING 3
+#define DOOR_BED_HELD 8
 
 typedef struct door_bed {
     udpai_wheel wheel;
@@ -31,6 +34,8 @@ typedef struct door_bed {
     unsigned visit_wrong;
     bool visits_are_over, may_not_visit;
     udpai_visit *held; /* whose path is "/hold": to be answered by the test, and let go of */
+    udpai_visit *held_too[DOOR_BED_HELD]; /* the same of "/held", of which there may be many */
+    size_t n_held_too;
     /* Of the last connection that was handed over. */
     size_t n_handed;
     char early[256];
@@ -46,7 +51,8 @@ typedef struct door_peer {
 
 /* UDPA_ERR_NOMEM. */
 udpa_err door_bed_open(door_bed *bed);
-/* It serves visits, too, with bodies of at most DOOR_BED_BODY bytes, and 4 of them. */
+/* It serves visits, too: DOOR_BED_VISITS at a time, and DOOR_BED_WAITING wait; with bodies of at
+ * most DOOR_BED_BODY bytes. */
 udpa_err door_bed_open_serving(door_bed *bed);
 /* Answers a visit, with this status, and a text (NULL: none). */
 void door_bed_answer(udpai_visit *visit, unsigned status, const char *text);

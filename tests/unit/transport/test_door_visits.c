@@ -31,6 +31,8 @@ end(void **state)
     door_bed_close(&bed);
     assert_int_equal(bed.n_open, 0);
     udpai_visit_unref(bed.held);
+    for (size_t i = 0; i < bed.n_held_too; i++)
+        udpai_visit_unref(bed.held_too[i]);
     assert_int_equal(bed.n_over, bed.n_visits);
     assert_int_equal(bed.n_admitted, bed.n_dismissed);
     assert_int_equal(bed.room, (size_t)1 << 40);
@@ -230,20 +232,112 @@ who_may_not_is_refused(void **state)
     assert_int_equal(bed.n_over, 1);
 }
 
+/* As many as are served at a time, and which do not end. */
 static void
-many_at_once_may_be_tried_again(void **state)
+take_all_places(void)
+{
+    begin_second();
+    for (uint32_t i = 0; i < DOOR_BED_VISITS; i++)
+        door_peer_request(&peer, 2 * i + 1, "GET", "/held", true);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_visits, DOOR_BED_VISITS);
+}
+
+/* Of the first ones that were held. */
+static void
+give_back_places(size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        door_bed_answer(bed.held_too[i], 200, "at last");
+    door_bed_run(&bed, &peer);
+}
+
+static void
+more_at_once_wait(void **state)
 {
     (void)state;
-    begin_second();
-    for (uint32_t id = 1; id <= 7; id += 2)
-        door_peer_request(&peer, id, "POST", "/take", false);
-    door_bed_run(&bed, &peer);
-    assert_int_equal(bed.n_visits, 0);
+    take_all_places();
     door_peer_request(&peer, 9, "POST", "/take", false);
+    frames_put(&peer.to, NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, 9, UDPAI_STR("the first"));
+    door_peer_request(&peer, 11, "GET", "/page", true);
+    call_works(13);
+    assert_int_equal(bed.n_visits, DOOR_BED_VISITS);
+    assert_int_equal(bed.n_admitted, bed.n_dismissed + 2);
+    give_back_places(1);
+    assert_string_equal(response_of(1).text, "at last");
+    assert_string_equal(response_of(9).text, "/take the first");
+    assert_string_equal(response_of(11).text, "/page ");
+    assert_int_equal(bed.n_visits, DOOR_BED_VISITS + 2);
+    assert_string_equal(bed.visit_path, "/page");
+    assert_int_equal(bed.n_admitted, bed.n_dismissed);
+}
+
+/* One that waits and is given up does not take the place of another. */
+static void
+who_waits_may_go(void **state)
+{
+    (void)state;
+    take_all_places();
+    for (uint32_t id = 9; id <= 13; id += 2)
+        door_peer_request(&peer, id, "GET", "/held", true);
+    frames_put(&peer.to, NGHTTP2_RST_STREAM, 0, 11, UDPAI_STR("\0\0\0\x8"));
+    door_peer_request(&peer, 15, "GET", "/page", true);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(response_of(15).reset, -1);
+    give_back_places(2);
+    assert_int_equal(bed.n_visits, DOOR_BED_VISITS + 2);
+    assert_int_equal(response_of(15).status, 0);
+    door_bed_answer(bed.held_too[DOOR_BED_VISITS], 200, "third");
+    door_bed_run(&bed, &peer);
+    assert_string_equal(response_of(9).text, "third");
+    assert_string_equal(response_of(15).text, "/page ");
+}
+
+static void
+too_many_may_be_tried_again(void **state)
+{
+    (void)state;
+    take_all_places();
+    for (uint32_t id = 9; id <= 15; id += 2)
+        door_peer_request(&peer, id, "GET", "/page", true);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(response_of(15).reset, NGHTTP2_REFUSED_STREAM);
+    assert_int_equal(response_of(13).reset, -1);
+    call_works(17);
+    bed.may_not_visit = true; /* nor does one wait that does not count */
+    give_back_places(1);
+    for (uint32_t id = 9; id <= 13; id += 2)
+        assert_string_equal(response_of(id).text, "/page ");
+}
+
+static void
+who_may_not_does_not_wait(void **state)
+{
+    (void)state;
+    take_all_places();
+    bed.may_not_visit = true;
+    door_peer_request(&peer, 9, "GET", "/page", true);
     door_bed_run(&bed, &peer);
     assert_int_equal(response_of(9).reset, NGHTTP2_REFUSED_STREAM);
-    assert_int_equal(response_of(7).reset, -1);
-    call_works(11);
+}
+
+/* Nothing more of its body is kept. */
+static void
+what_is_wrong_waits_for_its_words(void **state)
+{
+    (void)state;
+    take_all_places();
+    size_t room = bed.room;
+    bed.room = 0;
+    door_peer_request(&peer, 9, "POST", "/take", false);
+    send_body(9, 150000, true);
+    bed.room = room;
+    assert_int_equal(response_of(9).reset, -1);
+    give_back_places(1);
+    assert_int_equal(bed.n_visits, DOOR_BED_VISITS + 1);
+    assert_int_equal(bed.visit_wrong, 429);
+    assert_true(response_of(9).is_over);
+    assert_int_equal(bed.n_over, 2);
 }
 
 static void
@@ -347,6 +441,29 @@ a_body_that_does_not_come_is_not_waited_for(void **state)
     assert_int_equal(bed.n_messages, 2);
 }
 
+/* Room for a large body is not held for as long as others take; a small one waits. */
+static void
+a_large_body_does_not_wait_for_long(void **state)
+{
+    (void)state;
+    bed.visits.body_ms = SHORT_MS;
+    take_all_places();
+    size_t room = bed.room;
+    door_peer_request(&peer, 9, "POST", "/take", false);
+    send_body(9, 100000, true);
+    door_peer_request(&peer, 11, "POST", "/take", false);
+    send_body(11, 10, true);
+    assert_true(bed.room < room);
+    for (int i = 0; i < TURNS && response_of(9).reset < 0; i++)
+        door_bed_run_for(&bed, &peer, 1);
+    assert_int_equal(response_of(9).reset, NGHTTP2_REFUSED_STREAM);
+    assert_int_equal(bed.room, room);
+    door_bed_run_for(&bed, &peer, 3 * SHORT_MS);
+    give_back_places(1);
+    assert_int_equal(response_of(11).status, 200);
+    assert_int_equal(bed.n_visits, DOOR_BED_VISITS + 1);
+}
+
 /* But for what is held there is no time. */
 static void
 an_answer_that_is_not_taken_is_given_up(void **state)
@@ -390,15 +507,16 @@ static void
 a_listener_that_closes_waits_for_none(void **state)
 {
     (void)state;
-    begin_second();
-    door_peer_request(&peer, 1, "GET", "/hold", true);
+    take_all_places();
+    door_peer_request(&peer, 9, "GET", "/page", true);
     door_bed_run(&bed, &peer);
     udpai_door_listener_close(bed.listener);
     for (int i = 0; i < 5 * TURNS && !peer.is_over; i++)
         door_bed_run_for(&bed, &peer, 1);
     assert_true(peer.is_over);
-    assert_int_equal(bed.n_over, 1);
-    bed.held = udpai_visit_unref(bed.held);
+    assert_int_equal(response_of(1).reset, NGHTTP2_CANCEL);
+    assert_int_equal(response_of(9).reset, NGHTTP2_REFUSED_STREAM);
+    assert_int_equal(bed.n_over, DOOR_BED_VISITS);
 }
 
 static void
@@ -518,12 +636,17 @@ main(void)
         CASE(bodies_are_bounded),
         CASE(what_has_no_room_is_refused),
         CASE(who_may_not_is_refused),
-        CASE(many_at_once_may_be_tried_again),
+        CASE(more_at_once_wait),
+        CASE(who_waits_may_go),
+        CASE(too_many_may_be_tried_again),
+        CASE(who_may_not_does_not_wait),
+        CASE(what_is_wrong_waits_for_its_words),
         CASE(an_answer_may_come_late_or_too_late),
         CASE(what_nobody_serves_may_be_tried_elsewhere),
         CASE(a_flood_of_wrong_ones_ends),
         CASE(so_does_one_of_many_clients),
         CASE(a_body_that_does_not_come_is_not_waited_for),
+        CASE(a_large_body_does_not_wait_for_long),
         CASE(an_answer_that_is_not_taken_is_given_up),
         CASE(one_that_nobody_begins_to_take_is_too),
         CASE(a_listener_that_closes_waits_for_none),
