@@ -61,6 +61,13 @@ udpai_visit_unref(udpai_visit *visit)
 }
 
 void
+udpai_handed_leave(void (*leave)(void *place), void *const places[UDPAI_HANDED_PLACES])
+{
+    for (size_t i = 0; leave && i < UDPAI_HANDED_PLACES; i++)
+        leave(places[i]);
+}
+
+void
 udpai_handed_done(udpai_handed *handed)
 {
     udpai_tls_session_free(handed->tls);
@@ -68,6 +75,5 @@ udpai_handed_done(udpai_handed *handed)
     udpai_strbuf_done(&handed->early);
     udpai_strbuf_done(&handed->unsent);
     udpai_visitor_done(&handed->visitor);
-    if (handed->leave)
-        handed->leave(handed->place);
+    udpai_handed_leave(handed->leave, handed->places);
 }

@@ -87,6 +87,8 @@ udpai_visit *udpai_visit_unref(udpai_visit *visit);
 /* Frees a head; NULL is fine. */
 udpai_http_head *udpai_visit_head_free(udpai_http_head *head);
 
+#define UDPAI_HANDED_PLACES 2 /* by its address, and by its identity */
+
 /* A connection behind its handshake. */
 struct udpai_handed {
     int socket;
@@ -94,10 +96,13 @@ struct udpai_handed {
     udpai_strbuf early;     /* that has come, in plain text */
     udpai_strbuf unsent;    /* that is to be sent, as it is */
     udpai_visitor visitor;
-    void *place; /* that it takes up among connections, to be left when it has closed */
-    void (*leave)(void *place); /* NULL: it takes up none */
+    /* That it takes up among connections, to be left when it has closed. */
+    void *places[UDPAI_HANDED_PLACES];
+    void (*leave)(void *place); /* NULL: it takes up none; also called with NULL */
 };
 
+/* Leaves all of them; NULL is fine. */
+void udpai_handed_leave(void (*leave)(void *place), void *const places[UDPAI_HANDED_PLACES]);
 /* Closes it. */
 void udpai_handed_done(udpai_handed *handed);
 

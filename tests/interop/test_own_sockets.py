@@ -7,14 +7,17 @@ unix: by a unix socket the kernel proves the user, and rules may name it.
 passed: sockets that the node is started with, by systemd-socket-activate or in the same way.
 workers: they share all of these.
 tls: the status of a stream has what TLS has negotiated, with clients that offer different groups.
+identities: connections with one certificate are limited as those of one address are, wherever they come from.
 refused: a connection with many refused calls goes, unless the rules let others in by it."""
 import collections
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -435,7 +438,78 @@ def refused(test):
         interop.check(f'{acl}: it stays', refuse(path, 200) is None)
 
 
-CASES = {'proxy': proxy, 'unix': unix, 'passed': passed, 'workers': workers, 'tls': tls, 'refused': refused}
+# ---- identities ----
+
+PER_IDENTITY = 4
+OF_ONE = 20 # connections, with the limit above
+
+
+class Certified(attacks.Connection):
+    """With a certificate, from an address of its own, or through a proxy that claims one."""
+
+    def __init__(self, port, folder, name, source='127.0.0.1', protocol='h2', client=None):
+        self.context = ssl.create_default_context(cafile=folder / 'ca.crt')
+        self.context.load_cert_chain(folder / f'{name}.crt', folder / f'{name}.key')
+        self.context.set_alpn_protocols([protocol])
+        self.end = self.goaway = None
+        self.is_over, self.n_reset, self.input = False, 0, b''
+        self.socket = socket.create_connection(('127.0.0.1', port), PATIENCE_S, (source, 0))
+        if client:
+            self.socket.sendall(head_of(client))
+        self.socket = self.context.wrap_socket(self.socket, server_hostname='localhost')
+        if protocol == 'h2':
+            self.send(attacks.PREFACE + attacks.frame(attacks.SETTINGS, 0, 0))
+        else:
+            self.send(b'GET /ready HTTP/1.1\r\nhost: localhost\r\n\r\n')
+
+    def is_served(self):
+        """It gets a byte of an answer before it is closed."""
+        data = None
+        while data is None and not self.is_over:
+            data = self.receive(PATIENCE_S)
+        return bool(data)
+
+
+def identities(test):
+    folder = test.work / 'certificates'
+    for name in ('node', 'edge', 'other'):
+        subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, name], check=True,
+                       stdout=subprocess.DEVNULL)
+    tls = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key',
+           'client_ca_file': f'{folder}/ca.crt'}
+    node = Node(test, 'node', {'limits': {'max_streams_per_identity': PER_IDENTITY}, 'sockets': [
+        {'address': '127.0.0.1:0', 'tls': tls, 'also_serves': ['PAGES']},
+        {'address': '127.0.0.1:0', 'tls': tls, 'proxy_protocol': {'from': ['127.0.0.0/8']}}]})
+    port, behind = (int(address.rsplit(':', 1)[1]) for address in node.addresses())
+    with contextlib.ExitStack() as stack:
+        def connect(name, n, to=port, **more):
+            one = stack.enter_context(Certified(to, folder, name, source=f'127.0.9.{n}', **more))
+            return one, one.is_served()
+
+        held = [connect('edge', i) for i in range(1, OF_ONE - 1)]
+        held += [connect('edge', 50, to=behind, client='192.0.2.1'), connect('edge', 51, protocol='http/1.1')]
+        interop.check(f'{OF_ONE} connections of one identity are served', all(served for _, served in held))
+        for words, more in (('another address', {}), ('a proxy', {'to': behind, 'client': '192.0.2.2'}),
+                            ('HTTP/1.1', {'protocol': 'http/1.1'})):
+            one, served = connect('edge', 100, **more)
+            interop.check(f'one more by {words} is closed', not served)
+        log = node.wait_for_log("connections of identity 'edge'")
+        interop.check(f'the log has address and identity: {log}', 'a connection of 127.0.9.100:' in log and
+                      'max_streams_per_identity' in log)
+        interop.check('another identity is served from there', connect('other', 100)[1])
+        for gone in (0, -2, -1): # by HTTP/2, a proxy, HTTP/1.1
+            held[gone][0].socket.close()
+            interop.wait_for('one that leaves makes room', lambda: connect('edge', 101)[1])
+            interop.check('and for one alone', not connect('edge', 102)[1])
+    status, text = ctl(test, f'127.0.0.1:{port}', '--ca', folder / 'ca.crt', '--cert', folder / 'other.crt', '--key',
+                       folder / 'other.key', 'status', '-o', 'json')
+    counted = re.search(r'"connections_refused": "(\d+)"', text)
+    interop.check(f'they are counted: {counted and counted[0]}', status == 0 and int(counted[1]) >= 6)
+    node.stop()
+
+
+CASES = {'identities': identities, 'proxy': proxy, 'unix': unix, 'passed': passed, 'workers': workers, 'tls': tls,
+         'refused': refused}
 
 
 def body(test):

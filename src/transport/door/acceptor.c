@@ -176,6 +176,33 @@ know_peer(udpai_door_connection *connection)
     return err != UDPA_ERR_NOMEM;
 }
 
+/* All with one certificate are one, whatever addresses they have. False: there are too many. */
+static bool
+count_identity(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    const udpai_client peer = {.identity = connection->peer.identity};
+    size_t n;
+    if (!peer.identity ||
+        udpai_addresses_enter(&self->listener->door->identities, &peer, udpai_monotonic_ms(),
+                              &connection->named, &n, &why) == UDPA_OK)
+        return true;
+    log_refused(self, udpai_bytes_view(connection->peer.address), why);
+    return false;
+}
+
+/* Before it is one of HTTP/2: clients of gRPC wait longer and longer then before they connect
+ * again, and not at all behind a GOAWAY. */
+static void
+close_politely(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    self->out.len = 0;
+    udpai_tls_session_close(connection->tls, &self->out);
+    if (self->out.len)
+        (void)!send(connection->socket, self->out.data, self->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    forget(self, connection);
+}
+
 /* ---- handshakes ---- */
 
 /* False: it has failed. What is sent in a handshake has room in any socket. */
@@ -208,6 +235,8 @@ go_on(udpai_acceptor *self, udpai_door_connection *connection)
     (void)epoll_ctl(self->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
     if (!know_peer(connection))
         forget(self, connection);
+    else if (!count_identity(self, connection))
+        close_politely(self, connection);
     else if (self->listener->options.visits && udpai_tls_session_is_first(connection->tls))
         hand_to_visits(self, connection);
     else

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where connections come from: how many of one address there are, and what all of them together may
- * ask for nothing. All of an IPv6 network of 64 bits is one address, and so is a local user. */
+ * ask for nothing. All of an IPv6 network of 64 bits is one address, and so is a local user. In a
+ * table of their own also identities are, of which there may be as many connections, wherever they
+ * come from. */
 #ifndef UDPAI_DOOR_ADDRESSES_H
 #define UDPAI_DOOR_ADDRESSES_H
 
@@ -19,7 +21,7 @@ typedef struct udpai_door_allowance {
 
 typedef struct udpai_addresses udpai_addresses;
 
-/* Of one address, as long as there is a connection from it, and a while longer. */
+/* Of one address or identity, as long as there is a connection from it, and a while longer. */
 typedef struct udpai_address {
     udpai_addresses *all;
     size_t n; /* of connections */
@@ -46,8 +48,8 @@ udpa_err udpai_addresses_init(udpai_addresses *all, size_t max, size_t max_per_a
 void udpai_addresses_done(udpai_addresses *all);
 /* Others from now on; connections that are there stay. */
 void udpai_addresses_set_max(udpai_addresses *all, size_t max, size_t max_per_address);
-/* A connection of this peer; to be left. @p ret_n: how many there are of its
- * address now. UDPA_ERR_LIMIT: there are too many. */
+/* A connection of this peer, by its identity, if it has one here; to be left. @p ret_n: how many of
+ * it there are now. UDPA_ERR_LIMIT: there are too many. */
 udpa_err udpai_addresses_enter(udpai_addresses *all,
                                const udpai_client *peer,
                                uint64_t now_ms,

@@ -32,6 +32,7 @@ udpai_door_connection *
 udpai_door_connection_free(udpai_door_connection *connection)
 {
     udpai_addresses_leave(connection->address, udpai_monotonic_ms());
+    udpai_addresses_leave(connection->named, udpai_monotonic_ms());
     nghttp2_session_del(connection->session);
     udpai_visit_head_free(connection->head);
     udpai_tls_session_free(connection->tls);
@@ -106,7 +107,7 @@ udpai_door_connection_hand_over(udpai_door_connection *connection, udpai_str ear
                 .tls = peer->tls,
                 .is_secure = peer->is_secure,
             },
-        .place = UDPAI_TAKE(connection->address),
+        .places = {UDPAI_TAKE(connection->address), UDPAI_TAKE(connection->named)},
         .leave = leave_place,
     };
     connection->socket = -1;

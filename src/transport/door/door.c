@@ -155,6 +155,9 @@ make_parts(udpai_door *door, const udpai_door_options *options)
 {
     udpa_err err = udpai_addresses_init(&door->addresses, options->max_connections,
                                         options->max_connections_per_address);
+    if (err == UDPA_OK)
+        err =
+            udpai_addresses_init(&door->identities, SIZE_MAX, options->max_connections_per_address);
     if (err != UDPA_OK)
         return err;
     err = udpai_inbox_init(&door->arrivals, udpai_door_wake, door);
@@ -226,6 +229,7 @@ udpai_door_free(udpai_door *door)
     drop_answers(door);
     udpai_inbox_done(&door->arrivals);
     udpai_addresses_done(&door->addresses);
+    udpai_addresses_done(&door->identities);
     udpai_strbuf_done(&door->plain);
     udpai_strbuf_done(&door->cipher);
     udpai_free(door->room);
@@ -237,6 +241,7 @@ void
 udpai_door_set_max(udpai_door *door, size_t max, size_t max_per_address)
 {
     udpai_addresses_set_max(&door->addresses, max, max_per_address);
+    udpai_addresses_set_max(&door->identities, SIZE_MAX, max_per_address);
 }
 
 udpai_door_counts

@@ -148,8 +148,8 @@ typedef struct udpai_door_options {
     udpai_wheel *wheel;
     void (*woken)(void *userdata);
     void *userdata;
-    size_t max_unfinished_bytes; /* of messages that are coming */
-    size_t max_connections, max_connections_per_address;
+    size_t max_unfinished_bytes;                         /* of messages that are coming */
+    size_t max_connections, max_connections_per_address; /* the latter: of an identity, too */
 } udpai_door_options;
 
 udpa_err udpai_door_new(udpai_door **ret_door, const udpai_door_options *options);

@@ -56,6 +56,7 @@ struct udpai_door_connection {
     uint64_t begun_ms, idle_since_ms; /* the latter: it has had no streams */
     udpai_timer timer;                /* it is looked at for life */
     udpai_address *address;
+    udpai_address *named; /* among the identities; NULL: it has none */
     udpai_door_allowance idle_frames, resets, refusals;
     uint32_t n_answers; /* frames that may come, for what was written */
     /* The last streams that were closed and that the peer itself had ended; 0: none. */
@@ -92,7 +93,7 @@ struct udpai_door {
     udpai_wheel *wheel;
     void (*woken)(void *userdata);
     void *userdata;
-    udpai_addresses addresses;
+    udpai_addresses addresses, identities; /* the latter: by certificates */
     size_t max_unfinished_bytes;
     size_t n_kept; /* of messages that are coming, or are not read */
     /* Streams, for room, those with large messages by themselves, and with it (unfinished.c). */

@@ -70,8 +70,7 @@ close_connection(udpai_http_connection *self)
     udpai_visitor_done(&self->guest.visitor);
     uv_poll_stop(&self->poll);
     close(self->fd);
-    if (self->leave)
-        self->leave(self->taken);
+    udpai_handed_leave(self->leave, self->taken);
     uv_close((uv_handle_t *)&self->poll, on_closed);
     udpai_http_check_end(http);
 }
@@ -398,7 +397,7 @@ udpai_http_connection_begin(const udpai_http_place *place,
     self->admitted = admitted;
     self->tls = handed->tls;
     self->out = handed->unsent;
-    self->taken = handed->place;
+    memcpy(self->taken, handed->places, sizeof(self->taken));
     self->leave = handed->leave;
     udpai_list_append(&http->connections, &self->node);
     take_plain(self, udpai_strbuf_view(&handed->early));

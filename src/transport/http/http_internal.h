@@ -92,10 +92,10 @@ struct udpai_http_connection {
     uv_poll_t poll;
     int watched; /* events of libuv */
     udpai_admitted *admitted;
-    void *taken; /* among the connections of the stream thread's listener; beside it: */
-    void (*leave)(void *taken); /* NULL: it was accepted here */
-    udpai_tls_session *tls;     /* NULL: plaintext */
-    udpai_http_engine *engine;  /* NULL: the first bytes have yet to show what is spoken */
+    void *taken[UDPAI_HANDED_PLACES]; /* among the connections of the stream thread's listener */
+    void (*leave)(void *taken);       /* NULL: it was accepted here */
+    udpai_tls_session *tls;           /* NULL: plaintext */
+    udpai_http_engine *engine;        /* NULL: the first bytes have yet to show what is spoken */
     char greeting[4];
     size_t n_greeting;
     udpai_strbuf out;

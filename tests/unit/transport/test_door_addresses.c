@@ -66,6 +66,33 @@ a_local_user_is_one(void **state)
 }
 
 static void
+an_identity_is_one_wherever_it_is(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_identity_unref) udpai_identity *one = NULL;
+    UDPA_AUTO(udpai_identity_unref) udpai_identity *other = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_ok(udpai_identity_of_user(&one, 7));
+    assert_ok(udpai_identity_of_user(&other, 8));
+    const udpai_client clients[] = {{.identity = one, .address = UDPAI_STR("192.0.2.1:1")},
+                                    {.identity = one, .address = UDPAI_STR("192.0.2.2:1")},
+                                    {.identity = one},
+                                    {.identity = other}};
+    udpai_address *found[4], *more = NULL;
+    size_t n;
+    for (size_t i = 0; i < 4; i++)
+        assert_ok(udpai_addresses_enter(&all, &clients[i], 0, &found[i], &n, NULL));
+    assert_ptr_equal(found[0], found[1]);
+    assert_ptr_equal(found[0], found[2]);
+    assert_ptr_not_equal(found[0], found[3]);
+    assert_int_equal(udpai_addresses_enter(&all, &clients[1], 0, &more, &n, &error),
+                     UDPA_ERR_LIMIT);
+    assert_non_null(strstr(udpa_error_message(error), "3 connections of identity 'unix:7'"));
+    for (size_t i = 0; i < 4; i++)
+        udpai_addresses_leave(found[i], 0);
+}
+
+static void
 ports_of_one_address_are_one(void **state)
 {
     (void)state;
@@ -167,9 +194,13 @@ main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        CASE(ports_of_one_address_are_one), CASE(a_local_user_is_one),
-        CASE(a_network_of_64_bits_is_one),  CASE(there_are_limits_in_all_and_of_one),
-        CASE(it_is_remembered_for_a_while), CASE(not_too_many_are),
+        CASE(an_identity_is_one_wherever_it_is),
+        CASE(ports_of_one_address_are_one),
+        CASE(a_local_user_is_one),
+        CASE(a_network_of_64_bits_is_one),
+        CASE(there_are_limits_in_all_and_of_one),
+        CASE(it_is_remembered_for_a_while),
+        CASE(not_too_many_are),
         CASE(without_memory_nobody_enters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
