@@ -186,6 +186,24 @@ def ctl(test, address, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+def full(test, bootstrap):
+    """All connections of a node are taken by strangers; its users still have a way in."""
+    path = test.work / 'full.sock'
+    node = Node(test, 'full', {**bootstrap, 'limits': {'max_streams': PER_IDENTITY}, 'sockets': [
+        {'address': f'unix:{path}'}, {'address': '127.0.0.1:0'}]})
+    port = int(node.addresses()[1].rsplit(':', 1)[1])
+    with contextlib.ExitStack() as stack:
+        def is_taken(n):
+            to = types.SimpleNamespace(host='127.0.0.1', port=port, source=f'127.0.8.{n}', tls=False)
+            one = stack.enter_context(attacks.Connection(to))
+            return bool(not one.is_over and one.receive(PATIENCE_S))
+        interop.check('strangers connect', all(is_taken(n) for n in range(1, OF_ONE + 1)))
+        interop.check('no more of them do', not is_taken(OF_ONE + 1))
+        status, text = ctl(test, f'unix:{path}', 'status')
+        interop.check(f'a user of this machine does: {text}', status == 0)
+    node.stop()
+
+
 def unix(test):
     path = test.work / 'udpad.sock'
     address, user = f'unix:{path}', f'unix:{os.getuid()}'
@@ -200,6 +218,7 @@ def unix(test):
     for claim in ('udpactl', user):
         status, text = ctl(test, plain, '--node-id', claim, 'status')
         interop.check(f'a client by TCP that calls itself {claim} has none: {text}', status and 'rule' in text)
+    full(test, bootstrap)
     begun = subprocess.run([test.build / 'udpad', '-c', test.work / 'node.json', '--node-id', 'other',
                             '--state', test.work / 'other'], text=True, capture_output=True, check=False,
                            timeout=PATIENCE_S)

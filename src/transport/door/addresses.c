@@ -7,6 +7,8 @@
 
 #define REMEMBERED_MS 10000
 #define REMEMBERED_MAX 4096
+/* More connections than strangers have, for users of this machine (by a unix socket). */
+#define KEPT_FOR_USERS(max) ((max) / 20 + 4)
 
 static udpai_str
 key_of(const void *item)
@@ -87,10 +89,11 @@ remember(udpai_addresses *all, udpai_str name)
 static udpa_err
 check_room(const udpai_addresses *all,
            const udpai_address *address,
+           bool is_local,
            udpai_str name,
            udpa_error **ret_error)
 {
-    if (all->n >= all->max)
+    if (all->n >= all->max && (!is_local || all->n - all->max >= KEPT_FOR_USERS(all->max)))
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "there are %zu connections, and more are not taken (limits.max_streams)",
                           all->n);
@@ -104,6 +107,7 @@ check_room(const udpai_addresses *all,
 
 static udpa_err
 enter(udpai_addresses *all,
+      bool is_local,
       udpai_str name,
       uint64_t now_ms,
       udpai_address **ret_address,
@@ -111,7 +115,7 @@ enter(udpai_addresses *all,
 {
     forget_old(all, now_ms);
     udpai_address *address = udpai_map_get(&all->by_name, name);
-    udpa_err err = check_room(all, address, name, ret_error);
+    udpa_err err = check_room(all, address, is_local, name, ret_error);
     if (err != UDPA_OK)
         return err;
     if (!address && !(address = remember(all, name)))
@@ -139,7 +143,7 @@ udpai_addresses_enter(udpai_addresses *all,
     udpa_err err = UDPA_ERR_NOMEM;
     if (!udpai_strbuf_failed(&name)) {
         pthread_mutex_lock(&all->mutex);
-        err = enter(all, udpai_strbuf_view(&name), now_ms, ret_address, ret_error);
+        err = enter(all, peer->is_local, udpai_strbuf_view(&name), now_ms, ret_address, ret_error);
         *ret_n = err == UDPA_OK ? (*ret_address)->n : 0;
         pthread_mutex_unlock(&all->mutex);
     }

@@ -41,7 +41,7 @@ struct udpai_addresses {
     udpai_map by_name;
     udpai_list left; /* without connections; those that left first come first */
     size_t n_left;
-    size_t n, max, max_per_address; /* of connections */
+    size_t n, max, max_per_address; /* of connections; some more than max are for local users */
 };
 
 udpa_err udpai_addresses_init(udpai_addresses *all, size_t max, size_t max_per_address);

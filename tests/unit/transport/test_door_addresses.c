@@ -135,6 +135,33 @@ there_are_limits_in_all_and_of_one(void **state)
     udpai_addresses_leave(NULL, 0);
 }
 
+/* Who is on this machine has a way in when all others have taken theirs, and is bounded, too. */
+static void
+some_are_kept_for_local_users(void **state)
+{
+    (void)state;
+    udpai_address *strangers[5], *users[4], *none = NULL;
+    char peer[32];
+    size_t n;
+    for (unsigned i = 0; i < 5; i++) {
+        snprintf(peer, sizeof(peer), "192.0.2.%u:1", i + 1);
+        strangers[i] = enter(peer, 0, 1);
+    }
+    refused("192.0.2.9:1", "there are 5 connections, and more are not taken");
+    for (uint32_t i = 0; i < 4; i++)
+        assert_ok(udpai_addresses_enter(&all, &(udpai_client){.is_local = true, .uid = i}, 0,
+                                        &users[i], &n, NULL));
+    assert_int_equal(udpai_addresses_enter(&all, &(udpai_client){.is_local = true, .uid = 9}, 0,
+                                           &none, &n, NULL),
+                     UDPA_ERR_LIMIT);
+    udpai_addresses_leave(strangers[0], 0);
+    refused("192.0.2.9:1", "and more are not taken");
+    for (size_t i = 1; i < 5; i++)
+        udpai_addresses_leave(strangers[i], 0);
+    for (size_t i = 0; i < 4; i++)
+        udpai_addresses_leave(users[i], 0);
+}
+
 /* Who comes back at once is who he was; after ten seconds he is anybody. */
 static void
 it_is_remembered_for_a_while(void **state)
@@ -199,6 +226,7 @@ main(void)
         CASE(a_local_user_is_one),
         CASE(a_network_of_64_bits_is_one),
         CASE(there_are_limits_in_all_and_of_one),
+        CASE(some_are_kept_for_local_users),
         CASE(it_is_remembered_for_a_while),
         CASE(not_too_many_are),
         CASE(without_memory_nobody_enters),
