@@ -17,10 +17,10 @@ static const struct kind {
   /* By these words a client of gRPC pings half as often from then on (gRFC A8). */
     pings = {"frames that ask for nothing", 400, 20, 10000, 2000, "too_many_pings"},
   resets = {"calls that it has reset", 50, 10, 400, 100, NULL},
-  refusals = {"calls that were refused", 16, 1, 2000, 500, NULL},
-  requests = {"requests that were refused", 16, 1, 500, 100, NULL}; /* a visit costs two threads */
+  refusals = {"calls that were refused", 16, 2, 2000, 500, NULL},
+  requests = {"requests that were refused", 16, 2, 500, 100, NULL}; /* a visit costs two threads */
 
-#define ANSWERS_A_MESSAGE 4    /* frames that a peer may send for one of ours */
+#define ANSWERS_A_MESSAGE 8    /* frames that a peer may send for one of ours */
 #define BYTES_AN_ANSWER 1024   /* or for so many bytes of it */
 #define ANSWERS_KEPT_MAX 40000 /* of those that did not come */
 

@@ -189,7 +189,7 @@ what_answers_messages_is_free(void **state)
     for (int i = 0; i < 6000; i++) {
         frames_put_message(&peer.to, 1, UDPAI_STR("echo"), 4);
         door_bed_run(&bed, &peer);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 8; k++)
             put_ping(0);
         if (i % 100 == 0)
             peer.from.len = 0;

@@ -384,7 +384,7 @@ a_flood_of_wrong_ones_ends(void **state)
     (void)state;
     begin_second();
     call_works(1);
-    for (uint32_t i = 1; i <= 25 && goaway() < 0; i++) {
+    for (uint32_t i = 1; i <= 40 && goaway() < 0; i++) {
         door_peer_request(&peer, 2 * i + 1, "GET", "/none", true);
         door_bed_run(&bed, &peer);
     }
