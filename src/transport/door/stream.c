@@ -438,6 +438,8 @@ void
 udpai_door_stream_peer_ended(udpai_door_stream *stream)
 {
     stream->peer_has_ended = true;
+    if (stream->in_len && is_reading(stream)) /* it is read again since, and not resumed yet */
+        deliver_kept(stream);
     tell_end(stream);
 }
 

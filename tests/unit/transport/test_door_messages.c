@@ -438,6 +438,25 @@ zeros(size_t n)
     return (udpai_str){room, n};
 }
 
+/* The end comes when it is read again, and what was kept has yet to be handed over. */
+static void
+an_end_does_not_overtake_messages(void **state)
+{
+    (void)state;
+    bed.holds = true;
+    door_peer_call(&peer, 1, "/held", NULL);
+    for (int i = 0; i < 3; i++)
+        frames_put_message(&peer.to, 1, UDPAI_STR("echo"), 4);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_messages, 0);
+    udpai_door_stream_set_reading(bed.last, true);
+    frames_put(&peer.to, NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, 1, (udpai_str){0});
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_failed, 0);
+    assert_int_equal(bed.n_messages, 3);
+    assert_int_equal(bed.n_ended, 1);
+}
+
 /* A stream that is not read gets no more room; others do. */
 static void
 a_stream_that_is_not_read_holds_itself_alone(void **state)
@@ -637,6 +656,7 @@ main(void)
         CASE(bytes_that_are_no_base64_end_a_call),
         CASE(not_every_field_is_metadata),
         CASE(metadata_is_bounded_and_may_be_too_late),
+        CASE(an_end_does_not_overtake_messages),
         CASE(a_stream_that_is_not_read_holds_itself_alone),
         CASE(a_window_may_be_of_one_byte),
         CASE(a_large_message_waits_for_room),
