@@ -335,10 +335,14 @@ end_barrier(udpai_hub *hub, uint64_t ticket)
         udpai_session_ready(session);
 }
 
+/* Not those that have begun since it was set: time may have jumped, when the process was stopped.
+ */
 static void
 on_barrier_end(udpai_timer *timer)
 {
-    end_barrier(UDPAI_CONTAINER_OF(timer, udpai_hub, barrier.end), UINT64_MAX);
+    udpai_hub *hub = UDPAI_CONTAINER_OF(timer, udpai_hub, barrier.end);
+    end_barrier(hub, hub->barrier.ends);
+    udpai_stream_barrier_ended(&hub->barrier);
 }
 
 /* The client must not wait for ever, nor take the next answer for this one: what could not be

@@ -11,6 +11,13 @@ udpai_stream_barrier_init(udpai_stream_barrier *barrier, udpai_wheel *wheel)
     udpai_list_init(&barrier->waiting);
 }
 
+static void
+set_end(udpai_stream_barrier *barrier, uint64_t ms)
+{
+    barrier->ends = barrier->last;
+    udpai_timer_set(barrier->wheel, &barrier->end, barrier->wheel->now_ms + ms);
+}
+
 bool
 udpai_stream_barrier_add(udpai_stream_barrier *barrier, udpai_session *session)
 {
@@ -29,8 +36,8 @@ udpai_stream_barrier_report(udpai_stream_barrier *barrier, uint64_t session)
     udpai_report *report = udpai_report_new(UDPAI_REPORT_BARRIER);
     barrier->is_asking = false;
     barrier->last++;
-    udpai_timer_set(barrier->wheel, &barrier->end,
-                    barrier->wheel->now_ms + (report ? WAIT_MAX_MS : 0));
+    if (!report || !udpai_timer_is_set(&barrier->end))
+        set_end(barrier, report ? WAIT_MAX_MS : 0);
     if (!report)
         return NULL;
     report->session = session;
@@ -50,4 +57,11 @@ udpai_stream_barrier_next(udpai_stream_barrier *barrier, uint64_t ticket)
         return NULL;
     udpai_list_remove(&session->in_barrier);
     return session;
+}
+
+void
+udpai_stream_barrier_ended(udpai_stream_barrier *barrier)
+{
+    if (!udpai_list_empty(&barrier->waiting) && barrier->last > barrier->ends)
+        set_end(barrier, WAIT_MAX_MS);
 }

@@ -13,6 +13,7 @@ typedef struct udpai_stream_barrier {
     uint64_t last;      /* ticket */
     bool is_asking;     /* some have begun since the last one */
     udpai_timer end;    /* for nobody waits for ever: its handler is the hub's */
+    uint64_t ends;      /* the last ticket that it is for */
 } udpai_stream_barrier;
 
 void udpai_stream_barrier_init(udpai_stream_barrier *barrier, udpai_wheel *wheel);
@@ -23,5 +24,7 @@ bool udpai_stream_barrier_add(udpai_stream_barrier *barrier, udpai_session *sess
 udpai_report *udpai_stream_barrier_report(udpai_stream_barrier *barrier, uint64_t session);
 /* Takes out one of those that wait for this ticket, or one before; NULL: there is none. */
 udpai_session *udpai_stream_barrier_next(udpai_stream_barrier *barrier, uint64_t ticket);
+/* When those that the timer is for have gone: others that have begun since wait as long. */
+void udpai_stream_barrier_ended(udpai_stream_barrier *barrier);
 
 #endif

@@ -268,8 +268,9 @@ class World:
         self.replicas[name].kill_hard()
 
     def pause(self, name):
-        self.ends(name)
+        """What begins before it has stopped, it counts as waiting all the while."""
         self.replicas[name].pause()
+        self.ends(name)
 
     def go_on(self, name):
         self.goes_on(name)
