@@ -180,6 +180,11 @@ udpai_subscription_hold_path(udpai_subscription *subscription, udpai_str name, u
 udpa_err udpai_subscribe_wildcard(udpai_subscription *subscription,
                                   udpai_str prefix,
                                   udpa_error **ret_error);
+/* Several at once, which is cheaper. In an error it has none of them that it did not have. */
+udpa_err udpai_subscribe_wildcards(udpai_subscription *subscription,
+                                   const udpai_str *prefixes,
+                                   size_t n,
+                                   udpa_error **ret_error);
 /* Takes it away: of exactly this prefix, or all. */
 udpa_err udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str prefix);
 udpa_err udpai_unsubscribe_all_wildcards(udpai_subscription *subscription);

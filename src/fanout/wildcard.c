@@ -283,15 +283,28 @@ add_prefix(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_
     udpa_err err = udpa_bytes_new(&copy, prefix.data, prefix.len);
     if (err == UDPA_OK && !udpai_vector_push(&subscription->prefixes, copy))
         err = UDPA_ERR_NOMEM;
-    if (err != UDPA_OK) {
+    if (err != UDPA_OK)
         udpa_bytes_unref(copy);
-        return udpai_fail_code(ret_error, err);
-    }
-    err = udpai_subscription_reselect(subscription, false, ret_error);
-    if (err != UDPA_OK) {
-        subscription->prefixes.n--;
-        udpa_bytes_unref(copy);
-    }
+    return udpai_fail_code(ret_error, err);
+}
+
+/* All that it does not have yet, or none. One view is made for all of them: each would hold what is
+ * below the ones before it. */
+static udpa_err
+add_prefixes(udpai_subscription *subscription,
+             const udpai_str *prefixes,
+             size_t n,
+             udpa_error **ret_error)
+{
+    size_t n_before = subscription->prefixes.n;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        if (find_prefix(subscription, prefixes[i]) == subscription->prefixes.n)
+            err = add_prefix(subscription, prefixes[i], ret_error);
+    if (err == UDPA_OK && subscription->prefixes.n > n_before)
+        err = udpai_subscription_reselect(subscription, false, ret_error);
+    while (err != UDPA_OK && subscription->prefixes.n > n_before)
+        udpa_bytes_unref(subscription->prefixes.items[--subscription->prefixes.n]);
     return err;
 }
 
@@ -340,23 +353,35 @@ mark_all_removed(udpai_subscription *subscription, udpai_str prefix)
 }
 
 udpa_err
-udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_error)
+udpai_subscribe_wildcards(udpai_subscription *subscription,
+                          const udpai_str *prefixes,
+                          size_t n,
+                          udpa_error **ret_error)
 {
-    subscription->asked_ms = subscription->topic->fanout->wheel->now_ms;
-    if (find_prefix(subscription, prefix) < subscription->prefixes.n)
-        return udpai_fail_code(ret_error, send_again(subscription, prefix));
+    size_t n_before = subscription->prefixes.n;
     const udpai_view *before = subscription->view;
-    udpa_err err = add_prefix(subscription, prefix, ret_error);
+    subscription->asked_ms = subscription->topic->fanout->wheel->now_ms;
+    udpa_err err = add_prefixes(subscription, prefixes, n, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_interest_wildcard(subscription, prefix, true);
-    err = mark_all_removed(subscription, prefix);
-    if (err != UDPA_OK)
-        return udpai_fail_code(ret_error, err);
-    /* A wider wildcard holds it already: asked for again, in effect. */
-    if (subscription->mode == UDPAI_MODE_STATE || (before && before == subscription->view))
-        return udpai_fail_code(ret_error, send_again(subscription, prefix));
-    return UDPA_OK;
+    for (size_t i = n_before; i < subscription->prefixes.n && err == UDPA_OK; i++) {
+        udpai_str prefix = udpai_bytes_view(subscription->prefixes.items[i]);
+        udpai_interest_wildcard(subscription, prefix, true);
+        err = mark_all_removed(subscription, prefix);
+    }
+    /* It had them, or a wider wildcard holds them already: asked for again, in effect. */
+    bool is_again =
+        subscription->mode == UDPAI_MODE_STATE || (before && before == subscription->view);
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        if (is_again || find_prefix(subscription, prefixes[i]) < n_before)
+            err = send_again(subscription, prefixes[i]);
+    return udpai_fail_code(ret_error, err);
+}
+
+udpa_err
+udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_error)
+{
+    return udpai_subscribe_wildcards(subscription, &prefix, 1, ret_error);
 }
 
 static void

@@ -2,6 +2,8 @@
 /* Steps of subscribing that both protocols take. */
 #include "xds/xds_internal.h"
 
+#include "base/alloc.h"
+
 /* In the delta protocol something is always answered; whether there was anything is known when all
  * that there is has been sent (session.c). */
 static udpa_err
@@ -9,20 +11,25 @@ add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new, udpa
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     bool awaits = xds->protocol->has_removals && type->n_awaited == 0;
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i <= xds->audience->n_namespaces && err == UDPA_OK; i++) {
-        char room[UDPAI_NAME_MAX];
-        udpai_str prefix = udpai_xds_wildcard_prefix(xds->audience, i, room);
-        const udpai_asked_for asked = {udpai_subscription_type_url(subscription), prefix, true};
+    size_t n = xds->audience->n_namespaces + 1;
+    char room[UDPAI_NAME_MAX]; /* of the first one */
+    udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
+    if (!prefixes)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    for (size_t i = 0; i < n; i++) {
+        prefixes[i] = udpai_xds_wildcard_prefix(xds->audience, i, room);
+        const udpai_asked_for asked = {udpai_subscription_type_url(subscription), prefixes[i],
+                                       true};
         if (is_new) /* counted and logged; what it may not see it is not sent */
             (void)udpai_session_check_subscription(&xds->session, xds->peer, &asked, NULL);
-        if (is_new)
-            err = udpai_subscribe_wildcard(subscription, prefix, ret_error);
-        if (err == UDPA_OK && awaits) {
-            err = udpai_subscription_await_complete(subscription, prefix, NULL, 0);
-            type->n_awaited += err == UDPA_OK;
-        }
     }
+    udpa_err err =
+        is_new ? udpai_subscribe_wildcards(subscription, prefixes, n, ret_error) : UDPA_OK;
+    for (size_t i = 0; i < n && err == UDPA_OK && awaits; i++) {
+        err = udpai_subscription_await_complete(subscription, prefixes[i], NULL, 0);
+        type->n_awaited += err == UDPA_OK;
+    }
+    udpai_free(prefixes);
     return udpai_fail_code(ret_error, err);
 }
 

@@ -154,6 +154,46 @@ test_one_peer_makes_so_many_views(void **state)
     fanout_close(&three);
 }
 
+/* Each would hold what is below the ones before it. */
+static void
+test_several_wildcards_at_once_are_one_view(void **state)
+{
+    fanout_bed *bed = *state;
+    const udpai_str prefixes[] = {UDPAI_STR("com.acme"), UDPAI_STR("org"), UDPAI_STR("org"),
+                                  UDPAI_STR("org/b")};
+    fanout_change(bed, "+CDS/a=1 +CDS//org/x=1");
+    fanout_open(&one, bed);
+    udpai_subscription *subscription = fanout_of(&one, "CDS");
+    assert_ok(udpai_subscribe_wildcards(subscription, prefixes, UDPAI_ARRAY_LEN(prefixes), NULL));
+    assert_int_equal(udpai_fanout_n_views(bed->fanout), 1);
+    assert_all(&one, "CDS[a=1 /org/x=1]");
+    /* What it has is sent again, and the rest with it. */
+    const udpai_str more[] = {UDPAI_STR("net"), UDPAI_STR("org")};
+    fanout_change(bed, "+CDS//net/y=1");
+    assert_ok(udpai_subscribe_wildcards(subscription, more, UDPAI_ARRAY_LEN(more), NULL));
+    assert_all(&one, "CDS[/net/y=1 /org/x=1]");
+    assert_true(udpai_subscription_has_prefix(subscription, UDPAI_STR("net")));
+    fanout_close(&one);
+}
+
+/* All or none. */
+static void
+test_several_wildcards_may_be_too_many(void **state)
+{
+    fanout_bed *bed = *state;
+    bed->options.max_views = 1;
+    fanout_bed_restart(bed);
+    fanout_open(&one, bed);
+    fanout_open(&two, bed);
+    fanout_wildcard(&two, "CDS", "com");
+    const udpai_str prefixes[] = {UDPAI_STR("net"), UDPAI_STR("org")};
+    udpai_subscription *subscription = fanout_of(&one, "CDS");
+    assert_int_equal(udpai_subscribe_wildcards(subscription, prefixes, 2, NULL), UDPA_ERR_LIMIT);
+    assert_false(udpai_subscription_has_wildcard(subscription));
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
 /* Who has as many as there may be may still ask for less, or for another: no view more. */
 static void
 test_a_change_of_the_selection_is_no_view_more(void **state)
@@ -558,6 +598,8 @@ main(void)
         fanout_test(test_an_unused_view_lingers),
         fanout_test(test_there_are_so_many_views),
         fanout_test(test_one_peer_makes_so_many_views),
+        fanout_test(test_several_wildcards_at_once_are_one_view),
+        fanout_test(test_several_wildcards_may_be_too_many),
         fanout_test(test_a_change_of_the_selection_is_no_view_more),
         fanout_test(test_idle_views_make_room),
         fanout_test(test_a_resource_may_be_in_very_many_views),
