@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Milliseconds that never go back. All wheels of a process run on them, so that a deadline means
- * the same on every thread. */
+ * the same on every thread, but that of etcd's client (base/awake_clock.h). */
 uint64_t udpai_monotonic_ms(void);
 /* The same clock, for measurements. */
 uint64_t udpai_monotonic_ns(void);

@@ -18,8 +18,9 @@ static bool
 turn(udpai_etcd_client *client)
 {
     grpc_event event = grpc_completion_queue_next(
-        client->cq, udpai_queue_deadline(udpai_wheel_next(&client->wheel)), NULL);
-    udpai_wheel_advance(&client->wheel, udpai_monotonic_ms());
+        client->cq, udpai_queue_deadline(udpai_awake_next(&client->clock, &client->wheel)), NULL);
+    udpai_wheel_advance(&client->wheel,
+                        udpai_awake_now(&client->clock, &client->wheel, udpai_monotonic_ms()));
     if (event.type == GRPC_OP_COMPLETE) {
         udpai_tag *tag = event.tag;
         tag->done(tag, event.success);

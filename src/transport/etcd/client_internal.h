@@ -4,6 +4,7 @@
 #ifndef UDPAI_ETCD_CLIENT_INTERNAL_H
 #define UDPAI_ETCD_CLIENT_INTERNAL_H
 
+#include "base/awake_clock.h"
 #include "etcd/messages.h"
 #include "loop/inbox.h"
 #include "transport/etcd/client.h"
@@ -32,6 +33,7 @@ struct udpai_etcd_client {
     pthread_t thread;
     pthread_mutex_t mutex;
     udpai_wheel wheel;
+    udpai_awake_clock clock; /* of the wheel */
     grpc_completion_queue *cq;
     grpc_channel *wake_channel;
     udpai_inbox tasks; /* any thread */
