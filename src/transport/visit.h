@@ -42,8 +42,8 @@ typedef struct udpai_visits {
     void (*take)(void *userdata, udpai_handed *handed);
     void *userdata;
     size_t max_body_bytes;
-    /* Of a connection: that are served at a time, and that wait for this; and bodies, of the
-     * largest size. */
+    /* Of a connection: that are served at a time; of all of an address: that wait for this; of a
+     * connection: bodies, of the largest size. */
     size_t max_visits, max_waiting, max_bodies;
     uint64_t body_ms;             /* until a body must have come */
     uint64_t stall_ms, answer_ms; /* until a piece of the answer must have gone; all of it */

@@ -29,6 +29,7 @@ typedef struct udpai_address {
     uint64_t left_ms;
     /* The door's. */
     udpai_door_allowance idle_frames, resets, refusals, requests;
+    size_t n_waiting_visits;
     bool is_used;
     size_t name_len;
     char name[];

@@ -47,8 +47,7 @@ struct udpai_door_connection {
     udpai_http_head *head;        /* that is coming, where visits are served; NULL: none */
     size_t n_visits, visit_bytes; /* that are served; and of all that are there the bodies */
     udpai_list waiting_visits;    /* that have come, for one of those to end */
-    size_t n_waiting_visits;
-    udpai_strbuf early;  /* that came behind the handshake; before it, of a proxy's head */
+    udpai_strbuf early;           /* that came behind the handshake; before it, of a proxy's head */
     udpai_strbuf unsent; /* that the kernel has not taken; empty mostly, and then without memory */
     size_t n_streams, n_restless;     /* the latter: of them, those that are not calm */
     size_t n_written;                 /* bytes since it was read last */

@@ -101,7 +101,7 @@ await_place(udpai_door_stream *stream)
     udpai_door_connection *connection = stream->connection;
     stream->visit->is_waiting = true;
     udpai_list_append(&connection->waiting_visits, &stream->visit->node);
-    connection->n_waiting_visits++;
+    connection->address->n_waiting_visits++;
     if (!stream->reserved)
         udpai_timer_cancel(&stream->deadline);
 }
@@ -113,7 +113,7 @@ stop_waiting(udpai_door_stream *stream)
         return;
     stream->visit->is_waiting = false;
     udpai_list_remove(&stream->visit->node);
-    stream->connection->n_waiting_visits--;
+    stream->connection->address->n_waiting_visits--;
 }
 
 static void
@@ -123,7 +123,7 @@ send_on(udpai_door_stream *stream)
     const udpai_visits *visits = stream->visit->visits;
     if (connection->n_visits < visits->max_visits)
         serve(stream);
-    else if (stream->is_admitted && connection->n_waiting_visits < visits->max_waiting)
+    else if (stream->is_admitted && connection->address->n_waiting_visits < visits->max_waiting)
         await_place(stream);
     else
         turn_away(stream);

@@ -15,7 +15,7 @@
 #include "transport/http/head.h"
 
 #define UDPAI_HTTP_STREAMS 128       /* calls at a time on one connection of HTTP/2 */
-#define UDPAI_HTTP_WAITING 1024      /* more of them, which wait for that */
+#define UDPAI_HTTP_WAITING 256       /* more of one address, which wait for that; a head is 8 kB */
 #define UDPAI_HTTP_ABANDONED_MAX 100 /* calls of one connection, more than were waited for */
 #define UDPAI_HTTP_BODIES 4          /* bodies of the largest size that one connection may send */
 
