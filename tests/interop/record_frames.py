@@ -204,6 +204,10 @@ def net_http_command(test, port):
     return [program, '-url', f'http://127.0.0.1:{port}{RESOURCES}', '-type', STRING, '-polls', '300', '-short']
 
 
+REST = {
+    'curl': again(curl_command),
+    'Go net/http': again(net_http_command),
+}
 CLIENTS = {
     'Envoy, delta': envoy('DELTA_GRPC'),
     'Envoy, SotW': envoy('GRPC'),
@@ -211,8 +215,7 @@ CLIENTS = {
     'gRPC, C core (Python)': grpc_client(python_command),
     'gRPC, Node.js': grpc_client(node_command),
     'gRPC, Java': grpc_client(java_command),
-    'curl': again(curl_command),
-    'Go net/http': again(net_http_command),
+    **REST,
 }
 
 
@@ -223,6 +226,9 @@ def limits():
     found = {name: (int(own), int(own_per_s)) for name, own, own_per_s in
              re.findall(r'(\w+) = \{"[^"]+", (\d+), (\d+), \d+, \d+\}', LIMITS)}
     return {'not free': found['idle_frames'], 'RST_STREAM': found['resets'], 'requests': found['refusals']}
+
+
+ALLOWED = limits()
 
 
 def row(name, connections, columns=COLUMNS):
@@ -236,7 +242,7 @@ def row(name, connections, columns=COLUMNS):
 def too_close(name, connections, columns):
     """What is not four times below its limit."""
     for column in columns:
-        own, own_per_s = limits()[column]
+        own, own_per_s = ALLOWED[column]
         for window in WINDOWS_S:
             seen = max((one.most(column, window) for one in connections), default=0)
             allowed = own + own_per_s * window
@@ -247,10 +253,6 @@ def too_close(name, connections, columns):
         yield f'{name}: {most:.1f} frames for a message, and {ANSWERS} are free'
 
 
-def is_rest(name):
-    return CLIENTS[name].__qualname__.startswith('again')
-
-
 def record(test, name, more, changes):
     """The connections of a client, with what is special of the node."""
     socket = {'address': '127.0.0.1:0', 'also_serves': ['REST', 'PAGES']}
@@ -258,7 +260,7 @@ def record(test, name, more, changes):
     node = test_own_sockets.Node(test, f'node-{number}', {'sockets': [socket], **more})
     proxy = frame_proxy.FrameProxy(int(node.address.rsplit(':', 1)[1]), Recorded)
     publisher = None
-    if is_rest(name): # what it asks for is there first
+    if name in REST: # what it asks for is there first
         publisher = Changes(test, node.address, (9, 10))
     if not changes: # it has the only stream
         publisher = Peer(test.build, node.address)
@@ -267,7 +269,7 @@ def record(test, name, more, changes):
     publisher = publisher or Changes(test, node.address, ports)
     time.sleep(SECONDS)
     rate = publisher.close()
-    if is_rest(name) and re.search('failed|error:', client.text()):
+    if name in REST and re.search('failed|error:', client.text()):
         raise interop.Failure(f'{name}: {client.text()[-300:]}')
     client.kill()
     node.stop()
@@ -291,7 +293,7 @@ def body(test):
     full = {'limits': {'max_streams_per_identity': 1}} # which the publisher has
     print('\nWhile all calls are refused:\n\n| client | RST_STREAM | requests |\n|---|---|---|')
     for name in names:
-        if is_rest(name):
+        if name in REST:
             continue # they ask again because they are begun again
         connections, _ = record(test, name, full, False)
         row(name, connections, ('RST_STREAM', 'requests'))

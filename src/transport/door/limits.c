@@ -12,13 +12,10 @@
 static const struct kind {
     const char *words;
     uint32_t own, own_per_s, shared, shared_per_s;
-    const char *reason; /* for the peer; NULL: none */
-} idle_frames = {"frames that ask for nothing", 400, 20, 10000, 2000, NULL},
-  /* By these words a client of gRPC pings half as often from then on (gRFC A8). */
-    pings = {"frames that ask for nothing", 400, 20, 10000, 2000, "too_many_pings"},
-  resets = {"calls that it has reset", 50, 10, 400, 100, NULL},
-  refusals = {"calls that were refused", 16, 2, 2000, 500, NULL},
-  requests = {"requests that were refused", 16, 2, 500, 100, NULL}; /* a visit costs two threads */
+} idle_frames = {"frames that ask for nothing", 400, 20, 10000, 2000},
+  resets = {"calls that it has reset", 50, 10, 400, 100},
+  refusals = {"calls that were refused", 16, 2, 2000, 500},
+  requests = {"requests that were refused", 16, 2, 500, 100}; /* a visit costs two threads */
 
 #define ANSWERS_A_MESSAGE 8    /* frames that a peer may send for one of ours */
 #define BYTES_AN_ANSWER 1024   /* or for so many bytes of it */
@@ -51,13 +48,15 @@ report(udpai_door_connection *connection, const struct kind *kind)
                   address.data, kind->words, n_suppressed);
 }
 
+/* By these words a client of gRPC pings half as often from then on (gRFC A8). */
 static bool
-send_reason(udpai_door_connection *connection, const char *reason)
+report_pings(udpai_door_connection *connection)
 {
+    static const char reason[] = "too_many_pings";
     nghttp2_session *session = connection->session;
     return nghttp2_submit_goaway(
                session, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session),
-               NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)reason, strlen(reason)) == 0;
+               NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)reason, sizeof(reason) - 1) == 0;
 }
 
 static bool
@@ -65,8 +64,6 @@ calm_down(udpai_door_connection *connection, const struct kind *kind)
 {
     if (connection->is_shaken)
         return true;
-    if (kind->reason && !send_reason(connection, kind->reason))
-        return false;
     connection->is_shaken = true; /* what it sends behind this is dropped by nghttp2 */
     udpai_door_connection_dirty(connection);
     report(connection, kind);
@@ -81,14 +78,23 @@ udpai_door_flooded(udpai_door_connection *connection)
 }
 
 static bool
+is_within(const udpai_door_connection *connection,
+          const struct kind *kind,
+          udpai_door_allowance *own,
+          udpai_door_allowance *shared)
+{
+    uint64_t now_ms = connection->listener->door->wheel->now_ms;
+    return take(own, now_ms, kind->own, kind->own_per_s) ||
+           take(shared, now_ms, kind->shared, kind->shared_per_s);
+}
+
+static bool
 allow(udpai_door_connection *connection,
       const struct kind *kind,
       udpai_door_allowance *own,
       udpai_door_allowance *shared)
 {
-    uint64_t now_ms = connection->listener->door->wheel->now_ms;
-    return take(own, now_ms, kind->own, kind->own_per_s) ||
-           take(shared, now_ms, kind->shared, kind->shared_per_s) || calm_down(connection, kind);
+    return is_within(connection, kind, own, shared) || calm_down(connection, kind);
 }
 
 static bool
@@ -108,8 +114,12 @@ udpai_door_allow_frame(udpai_door_connection *connection, const nghttp2_frame_hd
         connection->n_answers--;
         return true;
     }
-    return allow(connection, frame->type == NGHTTP2_PING ? &pings : &idle_frames,
-                 &connection->idle_frames, &connection->address->idle_frames);
+    if (is_within(connection, &idle_frames, &connection->idle_frames,
+                  &connection->address->idle_frames))
+        return true;
+    if (frame->type == NGHTTP2_PING && !connection->is_shaken && !report_pings(connection))
+        return false;
+    return calm_down(connection, &idle_frames);
 }
 
 void
