@@ -2,12 +2,11 @@
 """A proxy between clients and a node that sees the frames of HTTP/2, without TLS, and may change them.
 What is not HTTP/2 it passes on as it comes."""
 import asyncio
-import threading
 
+import relay
 from attacks import PREFACE
 
 HEAD_BYTES = 9
-PIECE = 65536
 
 
 class Splitter:
@@ -47,36 +46,20 @@ class Passed:
         writer.write(data)
 
 
-class FrameProxy:
-    """It ends with the process. Each connection is what make() returns; splits: else bytes are passed on as
+class FrameProxy(relay.Relay):
+    """Each connection is what make() returns; splits: else bytes are passed on as
     pieces, as with TLS."""
 
     def __init__(self, port, make=Passed, splits=True):
-        self.to_port, self.port, self.make, self.splits = port, None, make, splits
-        self.connections = []
-        self.n_open = 0
-        started = threading.Event()
-        threading.Thread(target=lambda: asyncio.run(self.serve(started)), daemon=True).start()
-        started.wait()
-
-    @property
-    def address(self):
-        return f'127.0.0.1:{self.port}'
-
-    async def serve(self, started):
-        server = await asyncio.start_server(self.accept, '127.0.0.1', 0)
-        self.port = server.sockets[0].getsockname()[1]
-        started.set()
-        async with server:
-            await server.serve_forever()
+        self.make, self.splits, self.connections = make, splits, []
+        super().__init__(port)
 
     async def accept(self, reader, writer):
         connection = self.make()
         self.connections.append(connection)
-        self.n_open += 1
         there_writer = None
         try:
-            there_reader, there_writer = await asyncio.open_connection('127.0.0.1', self.to_port)
+            there_reader, there_writer = await self.connect_on()
             client = Splitter()
             await asyncio.gather(self.copy(reader, there_writer, connection, client),
                                  self.copy(there_reader, writer, connection, Splitter(client)))
@@ -85,12 +68,11 @@ class FrameProxy:
         for one in (writer, there_writer):
             if one:
                 one.close()
-        self.n_open -= 1
 
     async def copy(self, reader, writer, connection, splitter):
         is_client = splitter.client is splitter
         try:
-            while data := await reader.read(PIECE):
+            while data := await reader.read(relay.PIECE):
                 for part in splitter.take(data) if self.splits else [data]:
                     if writer.is_closing():
                         return

@@ -1,30 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A gate before a server: TCP passes while it is open, and ends when it closes."""
 import asyncio
-import threading
+
+import relay
 
 
-class Gate:
-    """Open at first. It ends with the process."""
+class Gate(relay.Relay):
+    """Open at first."""
 
     def __init__(self, port):
-        self.to_port, self.port, self.is_open = port, None, True
-        self.writers = set()
-        self.loop = asyncio.new_event_loop()
-        started = threading.Event()
-        threading.Thread(target=self.loop.run_until_complete, args=(self.serve(started),), daemon=True).start()
-        started.wait()
-
-    @property
-    def address(self):
-        return f'127.0.0.1:{self.port}'
-
-    async def serve(self, started):
-        server = await asyncio.start_server(self.accept, '127.0.0.1', 0)
-        self.port = server.sockets[0].getsockname()[1]
-        started.set()
-        async with server:
-            await server.serve_forever()
+        self.is_open, self.writers = True, set()
+        super().__init__(port)
 
     async def accept(self, reader, writer):
         self.writers.add(writer)
@@ -37,7 +23,7 @@ class Gate:
         writer.close()
 
     async def connect(self, reader, writer):
-        there_reader, there_writer = await asyncio.open_connection('127.0.0.1', self.to_port)
+        there_reader, there_writer = await self.connect_on()
         self.writers.add(there_writer)
         await asyncio.gather(self.copy(reader, there_writer), self.copy(there_reader, writer))
         self.writers.discard(there_writer)
@@ -45,7 +31,7 @@ class Gate:
     @staticmethod
     async def copy(reader, writer):
         try:
-            while data := await reader.read(65536):
+            while data := await reader.read(relay.PIECE):
                 writer.write(data)
         except ConnectionError:
             pass

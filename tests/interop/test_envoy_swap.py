@@ -23,6 +23,7 @@ import time
 import interop
 import envoy_peer
 import envoy_resources as resources
+import relay
 from google.protobuf import json_format
 from stage import replace_file
 
@@ -64,25 +65,11 @@ class Upstream:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
-class LateProxy:
+class LateProxy(relay.Relay):
     """Passes TCP on; what comes back comes later."""
 
-    def __init__(self, port):
-        self.to_port = port
-        self.port = None
-        started = threading.Event()
-        threading.Thread(target=lambda: asyncio.run(self.serve(started)), daemon=True).start()
-        started.wait()
-
-    async def serve(self, started):
-        server = await asyncio.start_server(self.accept, '127.0.0.1', 0)
-        self.port = server.sockets[0].getsockname()[1]
-        started.set()
-        async with server:
-            await server.serve_forever()
-
     async def accept(self, reader, writer):
-        there_reader, there_writer = await asyncio.open_connection('127.0.0.1', self.to_port)
+        there_reader, there_writer = await self.connect_on()
         await asyncio.gather(self.copy(reader, there_writer, 0),
                              self.copy(there_reader, writer, LATENCY_S))
 
@@ -90,7 +77,7 @@ class LateProxy:
     async def copy(reader, writer, latency_s):
         loop = asyncio.get_running_loop()
         try:
-            while data := await reader.read(65536):
+            while data := await reader.read(relay.PIECE):
                 if latency_s:
                     loop.call_later(latency_s, writer.write, data)
                 else:
