@@ -59,30 +59,16 @@ udpai_listening_open(udpai_listening *ret_listening,
     return err;
 }
 
-static bool
-is_listening(int socket, sa_family_t *ret_family)
-{
-    struct sockaddr_storage own = {0};
-    socklen_t size = sizeof(own);
-    int value = 0;
-    socklen_t value_size = sizeof(value);
-    if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &value_size) != 0 || value != 1 ||
-        getsockname(socket, (struct sockaddr *)&own, &size) != 0)
-        return false;
-    *ret_family = own.ss_family;
-    return true;
-}
-
 udpa_err
 udpai_listening_take(udpai_listening *ret_listening, int socket, udpa_error **ret_error)
 {
-    sa_family_t family = AF_UNSPEC;
+    udpai_passed_socket passed;
     int flags = fcntl(socket, F_GETFL);
     *ret_listening = (udpai_listening){.socket = socket};
-    if (is_listening(socket, &family) && flags >= 0 &&
+    if (udpai_passed_describe(socket, &passed) && flags >= 0 &&
         fcntl(socket, F_SETFL, flags | O_NONBLOCK) == 0 &&
         fcntl(socket, F_SETFD, FD_CLOEXEC) == 0) {
-        ret_listening->is_local = family == AF_UNIX;
+        ret_listening->is_local = passed.is_local;
         return UDPA_OK;
     }
     udpai_listening_close(ret_listening);

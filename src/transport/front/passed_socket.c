@@ -121,17 +121,25 @@ put_address(udpai_passed_socket *socket)
     return true;
 }
 
+bool
+udpai_passed_describe(int file, udpai_passed_socket *ret_socket)
+{
+    *ret_socket = (udpai_passed_socket){.file = file};
+    return option_of(file, SO_TYPE) == SOCK_STREAM && option_of(file, SO_ACCEPTCONN) == 1 &&
+           put_address(ret_socket);
+}
+
 udpa_err
 udpai_passed_look(const char *name, udpai_passed_socket *ret_socket, udpa_error **ret_error)
 {
     const udpai_passed passed = udpai_passed_here();
-    udpai_passed_socket found = {.file = -1};
-    udpa_err err = udpai_passed_find(&passed, getpid(), name, &found.file, ret_error);
+    int file = -1;
+    udpa_err err = udpai_passed_find(&passed, getpid(), name, &file, ret_error);
     if (err != UDPA_OK)
         return err;
-    (void)fcntl(found.file, F_SETFD, FD_CLOEXEC);
-    if (option_of(found.file, SO_TYPE) != SOCK_STREAM ||
-        option_of(found.file, SO_ACCEPTCONN) != 1 || !put_address(&found))
+    (void)fcntl(file, F_SETFD, FD_CLOEXEC);
+    udpai_passed_socket found;
+    if (!udpai_passed_describe(file, &found))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "what was passed as '%s' is no socket that listens for TCP or on a unix "
                           "socket: let its socket unit have ListenStream= and Accept=no",

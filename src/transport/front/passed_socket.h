@@ -40,6 +40,9 @@ typedef struct udpai_passed_socket {
     char address[UDPAI_PASSED_ADDRESS]; /* ADDRESS:PORT, or unix:PATH */
 } udpai_passed_socket;
 
+/* What a descriptor is that was passed by whomever; false: no socket that listens for TCP or on a
+ * unix socket. */
+bool udpai_passed_describe(int file, udpai_passed_socket *ret_socket);
 /* The one of this name, which listens; nothing of it is changed, but that it is not inherited.
  * Errors as above. */
 udpa_err
