@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/awake_clock.h"
 
-#include "base/util.h"
-
 uint64_t
 udpai_awake_now(udpai_awake_clock *clock, udpai_wheel *wheel, uint64_t monotonic_ms)
 {

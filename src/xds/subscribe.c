@@ -11,6 +11,8 @@ add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new, udpa
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     bool awaits = xds->protocol->has_removals && type->n_awaited == 0;
+    if (!is_new && !awaits)
+        return UDPA_OK;
     size_t n = xds->audience->n_namespaces + 1;
     char room[UDPAI_NAME_MAX]; /* of the first one */
     udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));

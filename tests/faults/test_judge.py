@@ -130,13 +130,19 @@ def expect_stale(history, program, folder, is_seen):
     check(f'  {"seen" if is_seen else "no fault"}: {found}', bool(found) == is_seen)
 
 
+def three_writes():
+    """At a: w0, w1 after 10 s, w2 after 20 s."""
+    history = History({'one': 1})
+    for n, begun in enumerate((0, 10, 20)):
+        history.writes.append(again(Write(1, 'one', '', 'a'), begun))
+        history.writes[-1].word = f'w{n}'
+    return history
+
+
 def check_barrier(program, folder):
     """What a replica answers late, or before it has a receipt again, may be stale; nothing else may."""
     def stale(took_s, at, replica='a'):
-        history = History({'one': 1})
-        for n, begun in enumerate((0, 10, 20)):
-            history.writes.append(again(Write(1, 'one', '', 'a'), begun))
-            history.writes[-1].word = f'w{n}'
+        history = three_writes()
         history.reads.append(Read(5, 'a', 11, 12.5, {'one': 'w0'}))
         history.reads.append(Read(5, replica, at, at + took_s, {'one': 'w0'}))
         return history
@@ -151,10 +157,7 @@ def check_barrier(program, folder):
 def check_given_up(program, folder):
     """What a replica answers when it says that nobody waits any more may be stale; at others nothing may."""
     def stale(at, replica='a'):
-        history = History({'one': 1})
-        for n, begun in enumerate((0, 10, 20)):
-            history.writes.append(again(Write(1, 'one', '', 'a'), begun))
-            history.writes[-1].word = f'w{n}'
+        history = three_writes()
         history.given_up.append(('a', 12))
         history.reads.append(Read(5, replica, at, at + 0.1, {'one': 'w0'}))
         return history
@@ -168,10 +171,7 @@ def check_given_up(program, folder):
 def check_hold(program, folder):
     """What a replica answers while it holds may be stale: until it has a receipt again."""
     def stale(at, replica='a'):
-        history = History({'one': 1})
-        for n, begun in enumerate((0, 10, 20)):
-            history.writes.append(again(Write(1, 'one', '', 'a'), begun))
-            history.writes[-1].word = f'w{n}'
+        history = three_writes()
         history.held_from.append(12)
         history.reads.append(Read(5, replica, at, at + 0.1, {'one': 'w0'}))
         return history
