@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """grpc.testing.TestService on udpad's own listener (grpc_test_server.c), as a process, and its messages."""
 import functools
-import subprocess
 import time
 
 import interop
 import hpack
-from attacks import (CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_MAX, HEADERS, Connection, frame, literal,
-                     message)
+from attacks import (CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_MAX, GOAWAY, HEADERS, PING, RST_STREAM,
+                     Connection, frame, literal, message)
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 SERVICE = '/grpc.testing.TestService/'
@@ -22,9 +21,7 @@ class Server(interop.Node):
         self.name, self.authority = name, None
         command = [test.build / 'tests' / 'interop' / 'grpc-test-server', str(keepalive_ms), str(age_ms)]
         if tls:
-            folder = test.work / 'certificates'
-            subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
-                           stdout=subprocess.DEVNULL)
+            folder = test.issue('node')
             self.authority = folder / 'ca.crt'
             command += [folder / 'node.crt', folder / 'node.key']
         interop.Process.__init__(self, command, test.work / f'{name}.log')
@@ -73,11 +70,11 @@ class Frames(Connection):
             self.heads.setdefault(stream, []).append(self.decoder.decode(payload))
         elif kind == DATA:
             self.data[stream] = self.data.get(stream, b'') + payload
-        elif kind == 3: # RST_STREAM
+        elif kind == RST_STREAM:
             self.resets[stream] = int.from_bytes(payload, 'big')
-        elif kind == 6: # PING
+        elif kind == PING:
             (self.acks if flags & 1 else self.pings).append(payload)
-        elif kind == 7: # GOAWAY
+        elif kind == GOAWAY:
             self.goaways.append((int.from_bytes(payload[:4], 'big'), int.from_bytes(payload[4:8], 'big')))
             self.reasons.append(payload[8:])
         if kind in (HEADERS, DATA) and flags & END_STREAM:

@@ -170,6 +170,14 @@ class Test:
         self.variant = getattr(arguments, 'variant', '')
         self.processes = []
 
+    def issue(self, *names):
+        """The folder with a certificate for each name, and with its authority."""
+        folder = self.work / 'certificates'
+        for name in names:
+            subprocess.run([SOURCE / 'certs' / 'make-development-ca', folder, name], check=True,
+                           stdout=subprocess.DEVNULL)
+        return folder
+
     def end(self):
         """Every peer first, so that nodes meet ends of streams; then the nodes, in good order."""
         for process in self.processes:

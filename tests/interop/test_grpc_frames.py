@@ -10,7 +10,7 @@ import sys
 import time
 
 import interop
-from attacks import DATA, ENHANCE_YOUR_CALM, PING, frame, message
+from attacks import DATA, ENHANCE_YOUR_CALM, PING, RST_STREAM, frame, message
 from grpc_test_service import PATIENCE_S, Frames, Messages, Server
 
 INITIAL, TRAILING = 'x-grpc-test-echo-initial', 'x-grpc-test-echo-trailing-bin'
@@ -124,7 +124,7 @@ def resets(calls, server):
     calls.frames.say(stream, ends=False)
     calls.frames.wait('a reset with CANCEL', lambda: calls.frames.resets.get(stream) == CANCEL)
     stream = calls.begin('FullDuplexCall')
-    calls.frames.send(frame(3, 0, stream, struct.pack('>I', CANCEL)))
+    calls.frames.send(frame(RST_STREAM, 0, stream, struct.pack('>I', CANCEL)))
     server.wait_for_end_of('FullDuplexCall', 'has cut the stream')
     begun = time.monotonic()
     stream = calls.begin('FullDuplexCall', grpc_timeout='200m')

@@ -84,9 +84,7 @@ def start_node(test):
     if is_of_page(test):
         socket['also_serves'] = ['PAGES']
     if has_tls(test):
-        folder = test.work / 'certificates'
-        subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
-                       stdout=subprocess.DEVNULL)
+        folder = test.issue('node')
         socket['tls'] = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key'}
     bootstrap = test.work / 'node.yaml'
     bootstrap.write_text(json.dumps({'sockets': [socket], 'transport': 'OWN',

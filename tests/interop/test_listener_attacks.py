@@ -11,7 +11,6 @@ import json
 import os
 import statistics
 import struct
-import subprocess
 import sys
 import time
 
@@ -52,9 +51,7 @@ class Node(interop.Node):
         if test.variant == 'rest':
             sockets[0]['also_serves'] = ['REST', 'PAGES']
         if is_tls:
-            folder = test.work / 'certificates'
-            subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
-                           stdout=subprocess.DEVNULL)
+            folder = test.issue('node')
             sockets[0]['tls'] = {'certificate_file': f'{folder}/node.crt',
                                  'private_key_file': f'{folder}/node.key'}
             self.authority = (folder / 'ca.crt').read_bytes()

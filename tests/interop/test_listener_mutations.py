@@ -7,7 +7,6 @@ to it was served in time, its memory is bounded, and no descriptor is left.
 Prints its seed; --seed N has the same changes, as far as the clients do the same."""
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -69,9 +68,7 @@ class Changed:
 def body(test):
     seed = test.arguments.seed or SEEDS[test.variant]
     print(f'seed {seed}', flush=True)
-    folder = test.work / 'certificates'
-    subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
-                   stdout=subprocess.DEVNULL)
+    folder = test.issue('node')
     tls = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key'}
     serves = {'address': '127.0.0.1:0', 'also_serves': ['REST', 'PAGES']}
     options = ':'.join(filter(None, (os.environ.get('ASAN_OPTIONS'), beside.ASAN)))

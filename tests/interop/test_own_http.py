@@ -207,16 +207,8 @@ def many(test):
 
 # ---- access ----
 
-def issue(test, *names):
-    folder = test.work / 'certificates'
-    for name in names:
-        subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, name], check=True,
-                       stdout=subprocess.DEVNULL)
-    return folder
-
-
 def access(test):
-    folder = issue(test, 'node', 'reader', 'stranger')
+    folder = test.issue('node', 'reader', 'stranger')
     path = test.work / 'udpad.sock'
     tls = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key',
            'client_ca_file': f'{folder}/ca.crt'}

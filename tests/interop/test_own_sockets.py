@@ -152,9 +152,7 @@ def limits_are_of_clients(address, credentials=None):
 
 
 def proxy(test):
-    folder = test.work / 'certificates'
-    subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
-                   stdout=subprocess.DEVNULL)
+    folder = test.issue('node')
     tls = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key'}
     behind = {'address': '127.0.0.1:0', 'proxy_protocol': {'from': ['127.0.0.0/8', '2001:db8::/32']}}
     node = Node(test, 'node', {'limits': {'max_streams_per_identity': 1}, 'sockets': [
@@ -290,6 +288,16 @@ def by_systemd(test):
     interop.check('it ends in good order', node.process.wait(PATIENCE_S) == 0)
 
 
+def next_one_serves(test, address, bootstrap, sockets):
+    """A client that connects to one of these while there is no node."""
+    with xds_peer.Client(address) as waiting:
+        waiting.send(xds_peer.CLUSTER, ['absent'])
+        again = Passed(test, 'again', bootstrap, sockets)
+        interop.check('a client that connects between two nodes is served by the next one',
+                      waiting.receive().removed_resources)
+    again.stop()
+
+
 def passed(test):
     path = str(test.work / 'passed.sock')
     grpc_socket, local = socket.create_server(('127.0.0.1', 0)), socket.socket(socket.AF_UNIX)
@@ -308,12 +316,7 @@ def passed(test):
     interop.check(f'so is the unix socket, with its user: {text}', status == 0)
     node.stop()
     interop.check('its file stays', os.path.exists(path))
-    with xds_peer.Client(address) as waiting:
-        waiting.send(xds_peer.CLUSTER, ['absent'])
-        again = Passed(test, 'again', bootstrap, sockets)
-        interop.check('a client that connects between two nodes is served by the next one',
-                      waiting.receive().removed_resources)
-    again.stop()
+    next_one_serves(test, address, bootstrap, sockets)
     anywhere = socket.create_server(('0.0.0.0', 0))
     for names, words in (({'other': grpc_socket}, "is called 'grpc': they are called 'other'"),
                          ({'grpc': anywhere}, "is beyond loopback")):
@@ -363,7 +366,8 @@ def workers(test):
                  'acl': {'rules': [{'name': 'local', 'identities': [f'unix:{os.getuid()}'],
                                     'actions': ['SUBSCRIBE', 'ADMIN']},
                                    {'name': 'all', 'identities': ['*'], 'actions': ['SUBSCRIBE']}]}}
-    node = Passed(test, 'node', bootstrap, {'grpc': grpc_socket, 'local': local})
+    sockets = {'grpc': grpc_socket, 'local': local}
+    node = Passed(test, 'node', bootstrap, sockets)
     port = node.wait_for_log('listening on 127.0.0.1:').split('listening on ')[1].split()[0]
     node.wait_for_log(f'listening on unix:{passed_path} as fd:local')
     admin = f'unix:{path}'
@@ -372,20 +376,13 @@ def workers(test):
         are_shared(test, address, admin)
     node.stop()
     interop.check('its own file is removed, the other one stays', not path.exists() and os.path.exists(passed_path))
-    with xds_peer.Client(f'unix:{passed_path}') as waiting:
-        waiting.send(xds_peer.CLUSTER, ['absent'])
-        again = Passed(test, 'again', bootstrap, {'grpc': grpc_socket, 'local': local})
-        interop.check('a client that connects between two nodes is served by the next one',
-                      waiting.receive().removed_resources)
-    again.stop()
+    next_one_serves(test, f'unix:{passed_path}', bootstrap, sockets)
 
 
 # ---- tls ----
 
 def tls(test):
-    folder = test.work / 'certificates'
-    subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
-                   stdout=subprocess.DEVNULL)
+    folder = test.issue('node')
     node = Node(test, 'node', {'sockets': [{'address': '127.0.0.1:0', 'tls': {
         'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key'}}]})
     target = types.SimpleNamespace(host='127.0.0.1', port=int(node.address.rsplit(':', 1)[1]), source='127.0.0.1',
@@ -490,10 +487,7 @@ class Certified(attacks.Connection):
 
 
 def identities(test):
-    folder = test.work / 'certificates'
-    for name in ('node', 'edge', 'other'):
-        subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, name], check=True,
-                       stdout=subprocess.DEVNULL)
+    folder = test.issue('node', 'edge', 'other')
     tls = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key',
            'client_ca_file': f'{folder}/ca.crt'}
     node = Node(test, 'node', {'limits': {'max_streams_per_identity': PER_IDENTITY}, 'sockets': [
