@@ -203,7 +203,7 @@ open_stream(udpai_load_client *client, bool with_versions)
     };
     client->finder.n = 0;
     client->n_resources = 0;
-    client->subscription.held = with_versions ? clients->versions : NULL;
+    client->subscription.held = with_versions ? &clients->held : NULL;
     if (!udpai_link_request(link, udpai_load_path(clients->options->protocol)))
         return false;
     udpai_strbuf *out = udpai_link_out(link, client->index);
@@ -211,11 +211,23 @@ open_stream(udpai_load_client *client, bool with_versions)
     return !udpai_strbuf_failed(out);
 }
 
+static bool
+note_what_is_held(udpai_load_clients *clients)
+{
+    const udpai_load_client *first = clients->items;
+    udpai_load_held_done(&clients->held);
+    return udpai_load_held_make(&clients->held, clients->options->protocol,
+                                first->subscription.name_space, clients->versions,
+                                clients->options->n_resources);
+}
+
 udpa_err
 udpai_load_clients_subscribe(udpai_load_clients *clients,
                              bool with_versions,
                              udpa_error **ret_error)
 {
+    if (with_versions && !note_what_is_held(clients))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     clients->n_complete = clients->n_resources = clients->n_messages = 0;
     for (size_t i = 0; i < clients->options->n_connections; i++) {
         const udpai_load_connection *link = &clients->links[i];
@@ -368,5 +380,6 @@ udpai_load_clients_end(udpai_load_clients *clients)
     udpai_free(clients->items);
     udpai_free(clients->spaces);
     udpai_free(clients->versions);
+    udpai_load_held_done(&clients->held);
     udpai_strbuf_done(&clients->first_error);
 }

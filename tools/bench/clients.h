@@ -44,6 +44,7 @@ struct udpai_load_clients {
     udpa_err first_code;
     udpai_strbuf first_error;
     udpai_load_version *versions; /* of each resource; NULL: they are not kept */
+    udpai_load_held held;         /* the same, as streams say it */
     udpai_mark_fn found;          /* marks; NULL: they are not looked for */
     void *userdata;
 };

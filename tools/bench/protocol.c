@@ -132,34 +132,13 @@ put_names(udpai_proto_writer *writer, uint32_t number, const udpai_load_subscrip
             udpai_contents_name(room, subscription->name_space, index_of(subscription, i)));
 }
 
-struct held {
-    udpai_str name, version;
-};
-
 static void
-put_held(udpai_proto_writer *writer, const void *from)
+put_all_held(udpai_proto_writer *writer, const udpai_load_subscription *subscription)
 {
-    const struct held *held = from;
-    udpai_proto_put_bytes(writer, 1, held->name);
-    udpai_proto_put_bytes(writer, 2, held->version);
-}
-
-static void
-put_all_held(udpai_proto_writer *writer,
-             uint32_t number,
-             const udpai_load_subscription *subscription)
-{
-    char room[UDPAI_CONTENTS_NAME_ROOM];
-    size_t n = subscription->n_names ? subscription->n_names : subscription->n_resources;
-    for (size_t i = 0; subscription->held && i < n; i++) {
-        const udpai_load_version *version = &subscription->held[index_of(subscription, i)];
-        const struct held held = {
-            udpai_contents_name(room, subscription->name_space, index_of(subscription, i)),
-            {version->text, version->len},
-        };
-        if (version->len)
-            udpai_load_put_nested(writer, number, put_held, &held);
-    }
+    if (subscription->held)
+        udpai_load_held_put(subscription->held, writer, subscription->first,
+                            subscription->n_names ? subscription->n_names
+                                                  : subscription->n_resources);
 }
 
 static const char *
@@ -186,7 +165,7 @@ put_delta_question(udpai_proto_writer *writer, const void *from)
     put_names(writer, 3, subscription);
     if (!subscription->n_names)
         put_text(writer, 3, "*");
-    put_all_held(writer, 5, subscription);
+    put_all_held(writer, subscription);
 }
 
 static void
@@ -206,7 +185,7 @@ put_subscribe(udpai_proto_writer *writer, const void *from)
     put_names(writer, 2, subscription);
     if (!subscription->n_names)
         put_text(writer, 2, "*");
-    put_all_held(writer, 3, subscription);
+    put_all_held(writer, subscription);
     put_text(writer, 4, subscription->name_space);
 }
 

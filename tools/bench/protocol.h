@@ -4,6 +4,7 @@
 #define UDPAI_BENCH_PROTOCOL_H
 
 #include "base/strbuf.h"
+#include "tools/bench/held.h"
 #include "tools/bench/message_parser.h"
 #include "tools/bench/spaces.h"
 
@@ -34,12 +35,6 @@ udpai_load_meaning udpai_load_meaning_of(udpai_load_protocol protocol, uint32_t 
 /* "/package.Service/Method". */
 const char *udpai_load_path(udpai_load_protocol protocol);
 
-/* What each resource is there in, by udpai_contents_index(). */
-typedef struct udpai_load_version {
-    char text[128];
-    uint8_t len; /* 0: it is not known */
-} udpai_load_version;
-
 /* What a stream subscribes to at its beginning. */
 typedef struct udpai_load_subscription {
     const char *type_url, *name_space;
@@ -47,7 +42,7 @@ typedef struct udpai_load_subscription {
     size_t n_spaces, first_space, n_of_a_stream; /* 0: name_space alone */
     const char *node_id;                         /* what it begins with; the number follows */
     size_t first, n_names, n_resources; /* n_names from this one on, around; 0: all, by wildcard */
-    const udpai_load_version *held;     /* of each resource; NULL: none */
+    const udpai_load_held *held;        /* NULL: none */
     unsigned number;                    /* of the stream */
 } udpai_load_subscription;
 

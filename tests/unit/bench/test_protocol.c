@@ -19,7 +19,8 @@ struct fixture {
     size_t n_read; /* of it */
     udpai_decoder decoder;
     udpai_message message;
-    udpai_load_version held[8];
+    udpai_load_version versions[8];
+    udpai_load_held held;
     udpai_load_subscription subscription;
 };
 
@@ -32,7 +33,7 @@ setup(void **state)
     self->subscription = (udpai_load_subscription){.type_url = TYPE,
                                                    .node_id = "bench",
                                                    .name_space = "com.acme",
-                                                   .n_resources = UDPAI_ARRAY_LEN(self->held),
+                                                   .n_resources = UDPAI_ARRAY_LEN(self->versions),
                                                    .number = 17};
     *state = self;
     return 0;
@@ -45,6 +46,7 @@ teardown(void **state)
     assert_int_equal(self->n_read, self->out.len);
     udpai_message_done(&self->message);
     udpai_decoder_done(&self->decoder);
+    udpai_load_held_done(&self->held);
     udpai_strbuf_done(&self->out);
     free(self);
     return 0;
@@ -82,11 +84,14 @@ next_xds(struct fixture *self, const ProtobufCMessageDescriptor *type)
 }
 
 static void
-hold(struct fixture *self, size_t index, const char *version)
+hold(struct fixture *self, udpai_load_protocol protocol, size_t index, const char *version)
 {
-    self->held[index].len = (uint8_t)strlen(version);
-    memcpy(self->held[index].text, version, strlen(version));
-    self->subscription.held = self->held;
+    self->versions[index].len = (uint8_t)strlen(version);
+    memcpy(self->versions[index].text, version, strlen(version));
+    udpai_load_held_done(&self->held);
+    assert_true(udpai_load_held_make(&self->held, protocol, "com.acme", self->versions,
+                                     UDPAI_ARRAY_LEN(self->versions)));
+    self->subscription.held = &self->held;
 }
 
 /* ---- delta ---- */
@@ -145,8 +150,8 @@ static void
 delta_with_what_is_held(void **state)
 {
     struct fixture *self = *state;
-    hold(self, 1, "version of one");
-    hold(self, 6, "of six");
+    hold(self, UDPAI_LOAD_DELTA, 1, "version of one");
+    hold(self, UDPAI_LOAD_DELTA, 6, "of six");
     put_delta(self);
     self->subscription.first = 5;
     self->subscription.n_names = 3;
@@ -278,17 +283,20 @@ static void
 udpa_by_name_with_what_is_held(void **state)
 {
     struct fixture *self = *state;
-    hold(self, 7, "of seven");
-    hold(self, 3, "of three");
+    hold(self, UDPAI_LOAD_UDPA, 0, "of none");
+    hold(self, UDPAI_LOAD_UDPA, 7, "of seven");
+    hold(self, UDPAI_LOAD_UDPA, 3, "of three");
     self->subscription.first = 6;
     self->subscription.n_names = 3;
     const udpai_subscription_message *asked = next_subscription(self);
     assert_int_equal(asked->n_names, 3);
     assert_str(asked->names[0], "com.acme/000006");
     assert_str(asked->names[2], "com.acme/000000");
-    assert_int_equal(asked->n_versions, 1);
+    assert_int_equal(asked->n_versions, 2);
     assert_str(asked->versions[0].name, "com.acme/000007");
     assert_str(asked->versions[0].version, "of seven");
+    assert_str(asked->versions[1].name, "com.acme/000000");
+    assert_str(asked->versions[1].version, "of none");
 }
 
 static void
