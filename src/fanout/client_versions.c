@@ -1,100 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fanout/client_versions.h"
 
-#include "fanout/fanout_internal.h"
+#define WORD_BITS 64
+#define WORDS 16 /* of a piece */
+#define PIECE_BITS ((size_t)WORDS * WORD_BITS)
 
-#define FIRST_CAPACITY 16
+struct udpai_versions_piece {
+    uint64_t words[WORDS];
+};
 
-/* By the name, so that the order does not depend on where things lie in memory. */
-static size_t
-home_of(const udpai_item *item, size_t mask)
+/* The word that has the bit; NULL: its piece is not there. */
+static uint64_t *
+find_word(const udpai_client_versions *versions, size_t number)
 {
-    return (size_t)udpai_hash(udpai_item_name(item)) & mask;
+    size_t piece = number / PIECE_BITS;
+    if (piece >= versions->pieces.n || !versions->pieces.items[piece])
+        return NULL;
+    return &versions->pieces.items[piece]->words[number % PIECE_BITS / WORD_BITS];
 }
 
-/* The slot that has the item, or the free one where it would go. */
-static size_t
-find_slot(const udpai_client_versions *versions, const udpai_item *item)
+static uint64_t
+bit_of(size_t number)
 {
-    size_t mask = versions->capacity - 1;
-    size_t at = home_of(item, mask);
-    while (versions->slots[at] && versions->slots[at] != item)
-        at = (at + 1) & mask;
-    return at;
+    return UINT64_C(1) << number % WORD_BITS;
 }
 
 bool
-udpai_client_versions_has(const udpai_client_versions *versions, const udpai_item *item)
+udpai_client_versions_has(const udpai_client_versions *versions, uint32_t number)
 {
-    return versions->n && versions->slots[find_slot(versions, item)];
+    const uint64_t *word = find_word(versions, number);
+    return word && *word & bit_of(number);
 }
 
-/* In large steps: a subscriber that holds anything mostly holds much. */
 static bool
-grow(udpai_client_versions *versions)
+make_piece(udpai_client_versions *versions, size_t piece)
 {
-    udpai_client_versions bigger = *versions;
-    bigger.capacity = versions->capacity ? versions->capacity * 4 : FIRST_CAPACITY;
-    bigger.slots = udpai_alloc_array(bigger.capacity, sizeof(*bigger.slots));
-    if (!bigger.slots)
-        return false;
-    for (size_t i = 0; i < versions->capacity; i++)
-        if (versions->slots[i])
-            bigger.slots[find_slot(&bigger, versions->slots[i])] = versions->slots[i];
-    udpai_free(versions->slots);
-    *versions = bigger;
-    return true;
-}
-
-bool
-udpai_client_versions_add(udpai_client_versions *versions, udpai_item *item, bool *ret_added)
-{
-    if ((versions->n + 1) * 4 > versions->capacity * 3 && !grow(versions))
-        return false;
-    udpai_item **slot = &versions->slots[find_slot(versions, item)];
-    *ret_added = !*slot;
-    versions->n += !*slot;
-    *slot = item;
-    return true;
-}
-
-/* Moves later ones of the same run back, as in udpai_map. */
-static void
-close_gap(udpai_client_versions *versions, size_t hole)
-{
-    size_t mask = versions->capacity - 1;
-    for (size_t at = (hole + 1) & mask; versions->slots[at]; at = (at + 1) & mask) {
-        size_t home = home_of(versions->slots[at], mask);
-        if (((at - home) & mask) >= ((at - hole) & mask)) {
-            versions->slots[hole] = versions->slots[at];
-            hole = at;
-        }
+    size_t n = versions->pieces.n;
+    if (piece >= n) {
+        if (!udpai_vector_reserve(&versions->pieces, piece + 1 - n))
+            return false;
+        memset(versions->pieces.items + n, 0, (piece + 1 - n) * sizeof(*versions->pieces.items));
+        versions->pieces.n = piece + 1;
     }
-    versions->slots[hole] = NULL;
+    return (versions->pieces.items[piece] = udpai_alloc(sizeof(udpai_versions_piece)));
 }
 
 bool
-udpai_client_versions_remove(udpai_client_versions *versions, const udpai_item *item)
+udpai_client_versions_add(udpai_client_versions *versions, uint32_t number, bool *ret_added)
 {
-    if (versions->n == 0)
+    uint64_t *word = find_word(versions, number);
+    if (!word && !make_piece(versions, number / PIECE_BITS))
         return false;
-    size_t at = find_slot(versions, item);
-    if (!versions->slots[at])
+    word = word ? word : find_word(versions, number);
+    *ret_added = !(*word & bit_of(number));
+    *word |= bit_of(number);
+    versions->n += *ret_added;
+    return true;
+}
+
+bool
+udpai_client_versions_remove(udpai_client_versions *versions, uint32_t number)
+{
+    uint64_t *word = find_word(versions, number);
+    if (!word || !(*word & bit_of(number)))
         return false;
+    *word &= ~bit_of(number);
     if (--versions->n == 0)
         udpai_client_versions_done(versions);
-    else
-        close_gap(versions, at);
     return true;
 }
 
 udpai_item *
-udpai_client_versions_next(const udpai_client_versions *versions, size_t *position)
+udpai_client_versions_next(const udpai_client_versions *versions,
+                           const udpai_numbers *numbers,
+                           size_t *position)
 {
-    while (*position < versions->capacity) {
-        udpai_item *item = versions->slots[(*position)++];
-        if (item)
-            return item;
+    while (*position < versions->pieces.n * PIECE_BITS) {
+        const uint64_t *word = find_word(versions, *position);
+        size_t step = word ? WORD_BITS : PIECE_BITS;
+        uint64_t left = word ? *word >> *position % WORD_BITS : 0;
+        if (left) {
+            size_t number = *position + (size_t)__builtin_ctzll(left);
+            *position = number + 1;
+            return udpai_numbers_item(numbers, number);
+        }
+        *position = (*position / step + 1) * step;
     }
     return NULL;
 }
@@ -102,7 +92,8 @@ udpai_client_versions_next(const udpai_client_versions *versions, size_t *positi
 void
 udpai_client_versions_done(udpai_client_versions *versions)
 {
-    udpai_free(versions->slots);
-    versions->slots = NULL;
-    versions->capacity = versions->n = 0;
+    for (size_t i = 0; i < versions->pieces.n; i++)
+        udpai_free(versions->pieces.items[i]);
+    udpai_vector_done(&versions->pieces);
+    versions->n = 0;
 }

@@ -105,7 +105,7 @@ struct udpai_subscriber {
     udpai_owner *owner;      /* for which the views count that it makes; NULL: none */
     UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
     size_t n_names;
-    size_t n_held, held_bytes; /* notes of what it states that it holds, with their text */
+    size_t n_held, held_bytes; /* notes of what it states that it holds; their text */
     size_t n_awaited; /* questions whose answer is to be called complete, and names in them */
     size_t awaited_bytes;
     /* The scheduler's place. */

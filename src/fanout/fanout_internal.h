@@ -36,8 +36,9 @@ struct udpai_topic {
     udpa_bytes *url;
     unsigned rank;
     udpai_map items;
-    udpai_sorted sorted; /* of them, if somebody has asked for a namespace */
-    udpai_map aliases;   /* exact ones and patterns */
+    udpai_numbers numbers; /* of them */
+    udpai_sorted sorted;   /* of them, if somebody has asked for a namespace */
+    udpai_map aliases;     /* exact ones and patterns */
     size_t n_patterns;
     size_t n_variants;
     size_t n_live;

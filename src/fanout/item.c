@@ -56,6 +56,10 @@ udpai_item_get(udpai_topic *topic, udpai_str name)
     item = udpai_alloc(sizeof(*item));
     if (!item)
         return NULL;
+    if (!udpai_numbers_give(&topic->numbers, item, &item->number)) {
+        udpai_free(item);
+        return NULL;
+    }
     item->topic = topic;
     item->more = new_more(item, name);
     if (item->more && udpai_family_join(item) && udpai_sorted_add(&topic->sorted, item)) {
@@ -78,6 +82,7 @@ udpai_item_more_of(udpai_item *item)
 void
 udpai_item_free(udpai_item *item)
 {
+    udpai_numbers_take_back(&item->topic->numbers, item->number);
     udpai_family_leave(item);
     free_more(item->more);
     udpai_free(item->former);

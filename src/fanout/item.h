@@ -61,6 +61,7 @@ struct udpai_item {
     uint64_t stamp;        /* to meet it once in one pass */
     uint32_t n_pins;       /* pending sends of subscriptions, and calls that work with it now */
     uint32_t n_memberships;
+    uint32_t number;      /* no other of the topic has it */
     udpai_membership own; /* the only one */
 };
 

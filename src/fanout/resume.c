@@ -179,14 +179,14 @@ static udpa_err
 note_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
-    if (!has_room(subscriber, 1, udpai_item_name(item).len))
-        return udpai_client_versions_has(&subscription->unchanged, item) ? UDPA_OK : UDPA_ERR_LIMIT;
+    if (!has_room(subscriber, 1, 0))
+        return udpai_client_versions_has(&subscription->unchanged, item->number) ? UDPA_OK
+                                                                                 : UDPA_ERR_LIMIT;
     bool is_new;
-    if (!udpai_client_versions_add(&subscription->unchanged, item, &is_new))
+    if (!udpai_client_versions_add(&subscription->unchanged, item->number, &is_new))
         return UDPA_ERR_NOMEM;
     subscription->unchanged.seq = subscription->topic->fanout->seq;
     subscriber->n_held += is_new;
-    subscriber->held_bytes += is_new ? udpai_item_name(item).len : 0;
     item->n_pins += is_new;
     return UDPA_OK;
 }
@@ -196,7 +196,6 @@ static void
 release_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
     subscription->subscriber->n_held--;
-    subscription->subscriber->held_bytes -= udpai_item_name(item).len;
     item->n_pins--;
     udpai_item_release(item);
 }
@@ -205,10 +204,17 @@ release_unchanged(udpai_subscription *subscription, udpai_item *item)
 static bool
 take_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
-    if (!item || !udpai_client_versions_remove(&subscription->unchanged, item))
+    if (!item || !udpai_client_versions_remove(&subscription->unchanged, item->number))
         return false;
     release_unchanged(subscription, item);
     return true;
+}
+
+static udpai_item *
+next_unchanged(const udpai_subscription *subscription, size_t *position)
+{
+    return udpai_client_versions_next(&subscription->unchanged, &subscription->topic->numbers,
+                                      position);
 }
 
 static udpai_item *
@@ -287,7 +293,7 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = find_unchanged(subscription, name);
     held_item *held = udpai_map_get(&subscription->held, name);
-    if (!held && !(item && udpai_client_versions_has(&subscription->unchanged, item)) &&
+    if (!held && !(item && udpai_client_versions_has(&subscription->unchanged, item->number)) &&
         add_held(subscription, name, (udpai_str){0}, &held) == UDPA_OK)
         udpai_held_check_when_sent(subscription);
 }
@@ -311,7 +317,7 @@ udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
         udpai_held_suspect(part, name_of(held));
     at = 0;
     const udpai_item *item;
-    while ((item = udpai_client_versions_next(&old->unchanged, &at)))
+    while ((item = next_unchanged(old, &at)))
         udpai_held_suspect(part, udpai_item_name(item));
 }
 
@@ -322,7 +328,7 @@ udpai_held_has(const udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = find_unchanged(subscription, name);
     return udpai_map_get(&subscription->held, name) ||
-           (item && udpai_client_versions_has(&subscription->unchanged, item));
+           (item && udpai_client_versions_has(&subscription->unchanged, item->number));
 }
 
 void
@@ -342,7 +348,7 @@ udpai_held_drop_all(udpai_subscription *subscription)
     udpai_map_done(&subscription->held);
     at = 0;
     udpai_item *item;
-    while ((item = udpai_client_versions_next(&subscription->unchanged, &at)))
+    while ((item = next_unchanged(subscription, &at)))
         release_unchanged(subscription, item);
     udpai_client_versions_done(&subscription->unchanged);
     subscription->held_unchecked = false;
@@ -372,23 +378,16 @@ mark_name_removed(udpai_subscription *subscription, udpai_str name)
 static udpa_err
 sift_by_item(udpai_subscription *subscription, fate_fn decide)
 {
-    udpai_client_versions all = subscription->unchanged;
-    subscription->unchanged = (udpai_client_versions){.seq = all.seq};
     udpa_err err = UDPA_OK;
     size_t at = 0;
     udpai_item *item;
-    while ((item = udpai_client_versions_next(&all, &at))) {
-        bool is_new;
+    while ((item = next_unchanged(subscription, &at))) {
         fate what = decide(subscription, udpai_item_name(item));
-        if (what == FATE_KEPT && udpai_client_versions_add(&subscription->unchanged, item, &is_new))
-            continue;
-        if (what == FATE_KEPT)
-            err = UDPA_ERR_NOMEM;
         if (what == FATE_REMOVED && err == UDPA_OK)
             err = mark_name_removed(subscription, udpai_item_name(item));
-        release_unchanged(subscription, item);
+        if (what != FATE_KEPT)
+            (void)take_unchanged(subscription, item);
     }
-    udpai_client_versions_done(&all);
     return err;
 }
 

@@ -82,6 +82,7 @@ udpai_topic_release(udpai_topic *topic)
     udpai_map_remove(&topic->fanout->topics, udpai_topic_url(topic));
     free_aliases(topic);
     udpai_map_done(&topic->items);
+    udpai_numbers_done(&topic->numbers);
     udpai_sorted_done(&topic->sorted);
     udpai_map_done(&topic->kept_removals);
     udpai_map_done(&topic->prefixes);

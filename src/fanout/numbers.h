@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of the items of a topic, as small as can be: a set of items is a set of bits, and what
+ * thousands of subscribers note of thousands of items stays in the caches. */
+#ifndef UDPAI_FANOUT_NUMBERS_H
+#define UDPAI_FANOUT_NUMBERS_H
+
+#include "base/vector.h"
+
+typedef struct udpai_item udpai_item;
+
+typedef union udpai_numbered {
+    udpai_item *item;
+    uint32_t next_free; /* of a number that nobody has: one more than the next of these; 0: none */
+} udpai_numbered;
+
+/* Zero-initialised there are none. */
+typedef struct udpai_numbers {
+    UDPAI_VECTOR(udpai_numbered) slots;
+    uint32_t first_free; /* one more than it; 0: none */
+} udpai_numbers;
+
+/* False: without memory, or numbers. */
+bool udpai_numbers_give(udpai_numbers *numbers, udpai_item *item, uint32_t *ret_number);
+void udpai_numbers_take_back(udpai_numbers *numbers, uint32_t number);
+
+/* Of a number that an item has. */
+static inline udpai_item *
+udpai_numbers_item(const udpai_numbers *numbers, size_t number)
+{
+    return numbers->slots.items[number].item;
+}
+
+void udpai_numbers_done(udpai_numbers *numbers);
+
+#endif
