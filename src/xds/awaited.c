@@ -27,9 +27,9 @@ compare(const void *a, const void *b)
 bool
 udpai_xds_awaited_has(udpai_xds_awaited *awaited, udpai_str name)
 {
-    uint64_t hash = udpai_digest_behind(0, name);
     if (awaited->has_all || awaited->hashes.n == 0)
         return awaited->has_all;
+    uint64_t hash = udpai_digest_behind(0, name);
     if (!awaited->is_sorted)
         qsort(awaited->hashes.items, awaited->hashes.n, sizeof(hash), compare);
     awaited->is_sorted = true;

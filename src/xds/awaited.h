@@ -18,6 +18,12 @@ typedef struct udpai_xds_awaited {
     bool has_all; /* too many, or no memory */
 } udpai_xds_awaited;
 
+static inline bool
+udpai_xds_awaited_any(const udpai_xds_awaited *awaited)
+{
+    return awaited->has_all || awaited->hashes.n;
+}
+
 void udpai_xds_awaited_add(udpai_xds_awaited *awaited, udpai_str name);
 bool udpai_xds_awaited_has(udpai_xds_awaited *awaited, udpai_str name);
 /* Empty again. */

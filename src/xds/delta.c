@@ -78,12 +78,13 @@ resend_awaited(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds
     udpai_xds_awaited *awaited =
         udpai_xds_awaited_of(xds, udpai_subscription_type_url(subscription));
     udpai_xds_name name;
-    for (size_t i = 0; awaited && i < request->n_versions; i++)
+    if (!awaited)
+        return;
+    for (size_t i = 0; udpai_xds_awaited_any(awaited) && i < request->n_versions; i++)
         if (resolve(xds, subscription, request->versions[i].name, &name) &&
             udpai_xds_awaited_has(awaited, name.full))
             udpai_xds_resend(xds, subscription, &name);
-    if (awaited)
-        udpai_xds_awaited_done(awaited);
+    udpai_xds_awaited_done(awaited);
 }
 
 /* A wildcard may hold the name still, so its present state is sent. */
