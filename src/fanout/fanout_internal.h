@@ -37,7 +37,8 @@ struct udpai_topic {
     unsigned rank;
     udpai_map items;
     udpai_numbers numbers; /* of them */
-    udpai_sorted sorted;   /* of them, if somebody has asked for a namespace */
+    udpai_sorted sorted;   /* of them, if that pays for those who ask for namespaces: */
+    size_t n_in_vain;      /* items that were looked at for these, and lie in others */
     udpai_map aliases;     /* exact ones and patterns */
     size_t n_patterns;
     size_t n_variants;

@@ -26,7 +26,7 @@ find_all(const udpai_view *view, udpai_found_vector *found)
     size_t at = 0;
     udpai_item *item;
     bool made = true;
-    while (made && (item = udpai_map_next(&view->topic->items, &at)))
+    while (made && (item = udpai_numbers_next(&view->topic->numbers, &at)))
         made = add_found(view, found, item);
     return made;
 }
@@ -59,6 +59,32 @@ find_by_prefix(const udpai_view *view, udpai_str prefix, udpai_found_vector *fou
     return made;
 }
 
+/* To put all names in order takes as long as to look at each about so often. */
+#define LOOKS_OF_AN_ORDER 8
+
+/* Mostly all that there is lies in what is asked for: then an order would be made for nothing. */
+static bool
+order_pays(const udpai_topic *topic)
+{
+    return topic->sorted.is_made || topic->n_in_vain / LOOKS_OF_AN_ORDER >= topic->items.n;
+}
+
+static bool
+find_by_looking(const udpai_view *view, udpai_found_vector *found)
+{
+    size_t at = 0, n_covered = 0;
+    udpai_item *item;
+    bool made = true;
+    while (made && (item = udpai_numbers_next(&view->topic->numbers, &at))) {
+        if (!udpai_view_covers(view, udpai_item_name(item)))
+            continue;
+        n_covered++;
+        made = add_found(view, found, item);
+    }
+    view->topic->n_in_vain += view->topic->items.n - n_covered;
+    return made;
+}
+
 /* Prefixes are a minimal cover: nothing is found twice. */
 static bool
 find_by_prefixes(const udpai_view *view, udpai_found_vector *found)
@@ -66,6 +92,8 @@ find_by_prefixes(const udpai_view *view, udpai_found_vector *found)
     const udpai_view_prefix *first = view->prefixes.items[0];
     if (first->len == 0)
         return find_all(view, found);
+    if (!order_pays(view->topic))
+        return find_by_looking(view, found);
     bool made = udpai_sorted_make(&view->topic->sorted, &view->topic->items) == UDPA_OK;
     for (size_t i = 0; made && i < view->prefixes.n; i++) {
         const udpai_view_prefix *prefix = view->prefixes.items[i];
@@ -89,11 +117,20 @@ find_by_glob(const udpai_view *view, udpai_found_vector *found)
     return made;
 }
 
+static bool
+is_in_order(const udpai_found_vector *found)
+{
+    for (size_t i = 1; i < found->n; i++)
+        if (compare_seq(&found->items[i - 1], &found->items[i]) > 0)
+            return false;
+    return true;
+}
+
 bool
 udpai_view_find(const udpai_view *view, udpai_found_vector *found)
 {
     bool made = view->glob ? find_by_glob(view, found) : find_by_prefixes(view, found);
-    if (found->n > 1)
+    if (!is_in_order(found))
         qsort(found->items, found->n, sizeof(*found->items), compare_seq);
     return made;
 }

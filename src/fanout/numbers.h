@@ -8,15 +8,10 @@
 
 typedef struct udpai_item udpai_item;
 
-typedef union udpai_numbered {
-    udpai_item *item;
-    uint32_t next_free; /* of a number that nobody has: one more than the next of these; 0: none */
-} udpai_numbered;
-
 /* Zero-initialised there are none. */
 typedef struct udpai_numbers {
-    UDPAI_VECTOR(udpai_numbered) slots;
-    uint32_t first_free; /* one more than it; 0: none */
+    UDPAI_VECTOR(uintptr_t) slots; /* an item's address, or of a free number the next one, marked */
+    uint32_t first_free;           /* one more than it; 0: none */
 } udpai_numbers;
 
 /* False: without memory, or numbers. */
@@ -27,9 +22,12 @@ void udpai_numbers_take_back(udpai_numbers *numbers, uint32_t number);
 static inline udpai_item *
 udpai_numbers_item(const udpai_numbers *numbers, size_t number)
 {
-    return numbers->slots.items[number].item;
+    return (udpai_item *)numbers->slots.items[number];
 }
 
+/* As udpai_map_next(), in the order of numbers: for items that were never removed, that in which
+ * they came. */
+udpai_item *udpai_numbers_next(const udpai_numbers *numbers, size_t *position);
 void udpai_numbers_done(udpai_numbers *numbers);
 
 #endif

@@ -138,8 +138,9 @@ put_fields(udpai_proto_writer *writer,
            bool with_aliases)
 {
     const udpa_resource *resource = entry->item->resource;
-    char version[UDPAI_CONTENT_HASH_HEX];
-    udpai_resource_content_hex(resource, version);
+    char version[UDPAI_CONTENT_HASH_HEX] = "";
+    if (writer->at)
+        udpai_resource_content_hex(resource, version);
     udpai_proto_put_bytes(writer, RESOURCE_VERSION, (udpai_str){version, sizeof(version)});
     if (entry->constraints.len)
         udpai_xds_put_variant(writer, RESOURCE_RESOURCE_NAME, entry->name, entry->constraints);

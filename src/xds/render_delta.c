@@ -46,7 +46,8 @@ is_misnamed(const udpai_xds_audience *audience, const udpai_xds_entry *entry)
     udpai_xds_name stated;
     if (entry->is_spelled || udpai_xds_name_is_plain(audience, name) ||
         udpai_resource_is_redirect(resource) ||
-        !udpai_xds_peek_name(type_url, udpai_resource_value(resource), &own_name))
+        !udpai_xds_peek_name(type_url, udpai_resource_value(resource), &own_name) ||
+        udpai_str_eq(own_name, name))
         return false;
     return udpai_xds_name_resolve(audience, type_url, own_name, &stated, NULL) != UDPA_OK ||
            !udpai_str_eq(stated.full, name);
@@ -73,8 +74,7 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
     udpai_xds_put_control_plane(sink, CONTROL_PLANE, audience);
     for (size_t i = 0; i < response->n_entries; i++) {
         const udpai_xds_entry *entry = &response->entries[i];
-        udpai_proto_put_head(&sink->writer, RESOURCES,
-                             udpai_xds_resource_size(audience, entry, !entry->is_spelled));
+        udpai_proto_put_head(&sink->writer, RESOURCES, entry->size);
         udpai_xds_put_resource(sink, audience, entry, !entry->is_spelled);
     }
     for (size_t i = 0; i < response->n_missing; i++)
@@ -213,6 +213,7 @@ plan_additions(const udpai_xds_audience *audience, const udpai_render *what, str
             continue;
         }
         entry->name = keep(plan, room, entry->name);
+        entry->size = udpai_xds_resource_size(audience, entry, !entry->is_spelled);
         n++;
     }
     plan->response.n_entries = n;

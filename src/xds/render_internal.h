@@ -34,6 +34,7 @@ typedef struct udpai_xds_entry {
     bool is_spelled;       /* in the client's own way: other names do not go with it */
     bool has_payload;
     bool is_hidden; /* left out: a namesake goes before it */
+    size_t size;    /* of its Resource message, in delta */
 } udpai_xds_entry;
 
 /* A response of either protocol. */

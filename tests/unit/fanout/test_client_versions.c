@@ -120,6 +120,12 @@ test_numbers_are_given_again(void **state)
     }
     assert_true(udpai_numbers_give(&numbers, &items[0], &number));
     assert_int_equal(number, ITEMS);
+    size_t at = 0, n = 0;
+    udpai_numbers_take_back(&numbers, 0);
+    udpai_numbers_take_back(&numbers, ITEMS / 2);
+    for (const udpai_item *item; (item = udpai_numbers_next(&numbers, &at)); n++)
+        assert_ptr_equal(item, at - 1 == ITEMS ? &items[0] : &items[at - 1]);
+    assert_int_equal(n, ITEMS - 1);
     udpai_numbers_done(&numbers);
 }
 
