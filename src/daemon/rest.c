@@ -114,15 +114,16 @@ static udpa_err
 start(udpai_rest *self, udpai_tls_files *files, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->env.plan;
+    bool has_pages = self->env.pages != NULL;
     socket_list sockets = {0};
-    udpa_err err = list_sockets(plan, files, &sockets, ret_error);
+    udpa_err err = has_pages ? list_sockets(plan, files, &sockets, ret_error) : UDPA_OK;
     const udpai_http_options options = {
         .sockets = sockets.items,
         .n_sockets = sockets.n,
         .routes = plan->http_routes,
         .n_routes = UDPAI_ARRAY_LEN(plan->http_routes),
         .pages = udpai_pages_all,
-        .n_pages = UDPAI_PAGES,
+        .n_pages = has_pages ? UDPAI_PAGES : 0,
         .read_page = on_page,
         .schema = self->env.schema,
         .streams = self->env.streams,
@@ -150,7 +151,7 @@ serves_beside_grpc(const udpai_plan *plan)
 udpa_err
 udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error)
 {
-    size_t n = env->plan->http_sockets.n;
+    size_t n = env->pages ? env->plan->http_sockets.n : 0;
     if (n == 0 && !serves_beside_grpc(env->plan))
         return UDPA_OK;
     udpai_rest *self = udpai_alloc(sizeof(*self));

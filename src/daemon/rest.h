@@ -15,7 +15,7 @@ typedef struct udpai_rest_env {
     uv_loop_t *loop;
     udpai_stream_thread *streams;
     udpai_schema *schema;
-    udpai_pages *pages;
+    udpai_pages *pages; /* NULL: a worker's, which has neither pages nor sockets of its own */
     const udpai_plan *plan;
 } udpai_rest_env;
 

@@ -124,6 +124,10 @@ check_service(const udpai_value *value)
 {
     if (value->number == UDPA__CONFIG__V1__SOCKET__SERVICE__UNKNOWN)
         udpai_value_error(value, "", "is no service: write REST or PAGES");
+    else if (value->number == UDPA__CONFIG__V1__SOCKET__SERVICE__PAGES && value->bootstrap->workers)
+        udpai_value_error(value, "",
+                          "is not available with workers, for pages are the node's: leave out "
+                          "'workers', or list a socket of its own in 'http.sockets'");
 }
 
 static const udpai_field socket_fields[] = {
@@ -148,21 +152,10 @@ check_local(const udpai_value *value)
         udpai_value_error(value, "proxy_protocol", "is not for unix sockets");
 }
 
-/* What workers serve is on other processes than the thread for it. */
-static void
-check_also_serves(const udpai_value *value)
-{
-    if (((const socket_message *)value->message)->n_also_serves && value->bootstrap->workers)
-        udpai_value_error(value, "also_serves",
-                          "is not available with workers: leave out 'workers', or list a socket of "
-                          "its own in 'http.sockets'");
-}
-
 static void
 check_socket(const udpai_value *value)
 {
     const socket_message *socket = value->message;
-    check_also_serves(value);
     if (udpai_listen_place_check(socket->address, NULL) != UDPA_OK)
         return; /* which was reported */
     udpai_listen_place place = udpai_listen_place_of(socket->address);

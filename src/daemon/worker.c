@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "daemon/certificates.h"
+#include "daemon/rest.h"
 #include "daemon/tunables.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
@@ -23,6 +24,7 @@ typedef struct worker {
     const udpai_plan *plan;
     uv_loop_t loop;
     udpai_stream_thread *streams;
+    udpai_rest *rest;                 /* NULL: no socket serves it */
     udpai_loop_inbox *reports, *ends; /* of the stream thread */
     udpai_list stopped;               /* sent once */
     udpai_worker_link *link;
@@ -31,17 +33,28 @@ typedef struct worker {
     udpai_stream_counts sent;             /* last */
     uv_timer_t counting;
     udpa_error *why; /* it has failed */
+    bool is_stopping;
 } worker;
 
 /* ---- the end ---- */
 
 /* The stream thread reports when it has ended. */
 static void
+on_rest_closed(void *userdata)
+{
+    udpai_stream_thread_stop(((worker *)userdata)->streams, "the endpoint is shutting down");
+}
+
+/* Requests by REST are served by the stream thread, so that ends last. */
+static void
 stop(worker *self, const udpa_error *why)
 {
     if (why && !self->why)
         self->why = udpa_error_ref((udpa_error *)(uintptr_t)why);
-    udpai_stream_thread_stop(self->streams, "the endpoint is shutting down");
+    if (self->is_stopping)
+        return;
+    self->is_stopping = true;
+    udpai_rest_close(self->rest, on_rest_closed, self);
 }
 
 static void
@@ -61,6 +74,7 @@ take_end(void *userdata, udpai_list *messages)
     while (udpai_list_pop(messages))
         continue;
     self->streams = udpai_stream_thread_free(self->streams);
+    self->rest = udpai_rest_free(self->rest);
     udpai_loop_inbox_close(UDPAI_TAKE(self->reports), &left);
     free_reports(&left);
     udpai_loop_inbox_close(UDPAI_TAKE(self->ends), &left);
@@ -152,6 +166,7 @@ listen_on(worker *self, size_t index, const char *address, udpa_error **ret_erro
     if (err != UDPA_OK)
         return err;
     options.socket = &socket;
+    options.visits = udpai_rest_visits(self->rest, &self->plan->sockets.items[index]);
     err = udpai_stream_thread_listen(self->streams, &options, &listener, ret_error);
     close(socket);
     return err;
@@ -272,6 +287,15 @@ begin(worker *self, size_t number, udpa_error **ret_error)
     if (err == UDPA_OK)
         err =
             udpai_endpoint_make_streams(&self->streams, &self->plan->settings, &streams, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_rest_open(&self->rest,
+                              &(udpai_rest_env){
+                                  .loop = &self->loop,
+                                  .streams = self->streams,
+                                  .schema = self->plan->schema,
+                                  .plan = self->plan,
+                              },
+                              ret_error);
     if (err != UDPA_OK)
         return err;
     uv_timer_init(&self->loop, &self->counting); /* neither can fail */

@@ -5,7 +5,8 @@
 beside: by HTTP/2 and HTTP/1.1, while a stream of gRPC goes on; requests that are cancelled, or too large.
 many: a client of Go has 300 requests at once on one connection, more than are served at a time; none fails.
 access: the identity that REST has is that of the connection: of the certificate, or of the unix socket.
-slow: connections and requests that do not go on are ended, and what begins with garbage."""
+slow: connections and requests that do not go on are ended, and what begins with garbage.
+workers: each of them serves REST on the socket; a node that ends answers what is held."""
 import json
 import os
 import socket
@@ -25,6 +26,7 @@ import xds_peer
 HERE = interop.SOURCE / 'tests' / 'interop'
 PATIENCE_S = 40
 MANY_BYTES = 20 << 20
+ASKED, HELD = 16, 12
 RESOURCES = '/v1/udpa:resources'
 STRING = 'type.googleapis.com/google.protobuf.StringValue'
 ASK = json.dumps({'type_url': STRING})
@@ -312,7 +314,46 @@ def slow(test):
     node.stop()
 
 
-CASES = {'beside': beside, 'many': many, 'access': access, 'slow': slow}
+# ---- workers ----
+
+class Held:
+    """Requests that are held, for nothing changes: on both workers, as the kernel divides connections."""
+
+    def __init__(self, address, version):
+        ask = json.dumps({'type_url': STRING, 'version': version})
+        self.all = [subprocess.Popen(['curl', '-sS', '-m', str(PATIENCE_S), '-w', '\n%{http_code}', *JSON, '-d', ask,
+                                      f'http://{address}{RESOURCES}'], stdout=subprocess.PIPE, text=True)
+                    for _ in range(HELD)]
+
+    def shares(self, test, node):
+        """Of each worker; None: they are not held yet."""
+        shares = test_own_sockets.workers_of(test, node.address)
+        return shares if sum(shares.values()) == len(self.all) else None
+
+    def statuses(self):
+        return [one.communicate(timeout=PATIENCE_S)[0].rsplit('\n', 1)[-1] for one in self.all]
+
+
+def workers(test):
+    node = test_own_sockets.Node(test, 'node', {
+        'sockets': [{'address': '127.0.0.1:0', 'also_serves': ['REST']}], 'workers': 2,
+        'static_resources': put_greeting(test)})
+    answers = [curl(how, *JSON, '-d', ASK, f'http://{node.address}{RESOURCES}')
+               for how in (FIRST, SECOND) for _ in range(ASKED)]
+    interop.check(f'both workers answer, by HTTP/1.1 and HTTP/2: {answers[0]}',
+                  all(answer[0] == 200 and 'world' in answer[2] for answer in answers) and
+                  [answer[1] for answer in answers] == ['1.1'] * ASKED + ['2'] * ASKED)
+    interop.check('no pages are there', curl(f'http://{node.address}/ready')[0] == 404)
+    interop.check('gRPC is served beside it', test_own_sockets.is_served(node.address))
+    held = Held(node.address, json.loads(answers[0][2])['version'])
+    shares = interop.wait_for('all are held', lambda: held.shares(test, node))
+    interop.check(f'both workers hold some: {dict(shares)}', min(shares[1], shares[2]) > 0)
+    node.stop()
+    statuses = held.statuses()
+    interop.check(f'what is held is answered at the end: {statuses}', set(statuses) == {'503'})
+
+
+CASES = {'beside': beside, 'many': many, 'access': access, 'slow': slow, 'workers': workers}
 
 
 def body(test):

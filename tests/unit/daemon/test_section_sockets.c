@@ -131,13 +131,23 @@ what_else_is_served_is_known(void **state)
 }
 
 static void
-workers_serve_nothing_else(void **state)
+workers_serve_no_pages(void **state)
 {
     bootstrap_test *test = *state;
     bootstrap_test_read(test, "workers: 2\n" SERVES);
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:49: sockets[0].also_serves: is not available with workers: leave out "
-              "'workers', or list a socket of its own in 'http.sockets'\n");
+        test, "test.yaml:2:56: sockets[0].also_serves[1]: is not available with workers, for pages "
+              "are the node's: leave out 'workers', or list a socket of its own in "
+              "'http.sockets'\n");
+}
+
+static void
+workers_serve_rest(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "workers: 2\n"
+                              "sockets: [{address: '127.0.0.1:0', also_serves: [REST]}]\n");
+    bootstrap_test_assert_mistakes(test, "");
 }
 
 static void
@@ -322,7 +332,8 @@ main(void)
         CASE(proxies_are_of_the_own_listener),
         CASE(proxies_are_of_the_own_listener_by_an_option),
         CASE(what_else_is_served_is_known),
-        CASE(workers_serve_nothing_else),
+        CASE(workers_serve_no_pages),
+        CASE(workers_serve_rest),
         CASE(what_else_is_served_is_of_the_own_listener),
         CASE(a_socket_serves_what_it_lists),
         CASE(a_socket_has_its_proxies),
