@@ -97,8 +97,8 @@ put_line(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
 
 /* ---- sessions that have not ---- */
 
-static const char *
-state_text(const session_message *session)
+const char *
+udpai_ctl_session_state(const session_message *session)
 {
     static const char *const texts[N_STATES] = {
         "?",        "not sent yet",       "no answer yet", "rejected",
@@ -129,7 +129,7 @@ add_sessions(udpai_cli_table *table, const udpai_ctl_awaited *awaited, int64_t n
         udpai_cli_table_add_text(table, udpai_ctl_awaited_peer(session));
         udpai_cli_table_add_text(table, session->peer_address);
         udpai_cli_table_add_text(table, session->protocol);
-        udpai_cli_table_add_text(table, state_text(session));
+        udpai_cli_table_add_text(table, udpai_ctl_session_state(session));
         udpai_ctl_table_add_age(table, session->since, now_us);
         udpai_cli_table_add_text(table, session->message);
     }

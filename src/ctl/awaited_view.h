@@ -13,6 +13,8 @@ void udpai_ctl_put_awaited(udpai_strbuf *out,
                            udpai_cli_layout *layout,
                            const udpai_ctl_awaited_list *list,
                            int64_t now_us);
+/* "has it", "not sent yet", … */
+const char *udpai_ctl_session_state(const Udpa__Status__V1__SessionAcknowledgement *session);
 /* How far it is, in one line without its end: "3 of 10 clients acknowledge, waiting for: a, b". */
 void udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
 /* The same with everything that is known, as one JSON array. */

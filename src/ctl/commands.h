@@ -11,6 +11,7 @@ udpai_cli_exit udpai_ctl_delete(udpai_cli *cli);
 /* With --origin. */
 udpai_cli_exit udpai_ctl_delete_origin(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_get(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_explain(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_watch(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_status(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);

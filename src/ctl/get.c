@@ -7,30 +7,13 @@
 #include "ctl/commands.h"
 #include "ctl/origins.h"
 #include "ctl/show.h"
+#include "ctl/waits.h"
 
 static udpai_cli_exit
 find_requests(udpai_cli *cli, udpai_cli_requests *requests)
 {
     return cli->options->arguments.n ? udpai_cli_request_of_arguments(cli->options, requests)
                                      : udpai_cli_request_all_types(cli, requests);
-}
-
-/* What the node itself waits for, of these; NULL: nothing, or it does not report that. */
-static char *
-find_waits(udpai_cli *cli, const udpai_cli_requests *requests)
-{
-    udpai_cli_requests status = {0};
-    udpai_cli_found found;
-    udpai_strbuf text = {0};
-    udpai_cli_found_begin(&found);
-    if (!cli->options->is_xds && udpai_cli_request_status("NodeStatus", &status) == UDPA_OK)
-        (void)udpai_cli_collect(cli, &status, &found);
-    UDPAI_AUTO_FREE udpa_resource **nodes = udpai_cli_found_sorted(&found);
-    for (size_t i = 0; nodes && i < udpai_cli_found_size(&found); i++)
-        udpai_cli_put_waits_for(&text, nodes[i], requests);
-    udpai_cli_found_done(&found);
-    udpai_cli_requests_done(&status);
-    return udpai_strbuf_take(&text);
 }
 
 /* An empty table has nothing; this goes where it disturbs no program that reads the output. */
@@ -40,7 +23,7 @@ report_nothing(udpai_cli *cli, const udpai_cli_requests *requests)
     const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
     udpai_str kind = UDPAI_STR("resource");
     const char *name_space = options->common.name_space;
-    UDPAI_AUTO_FREE char *waits = find_waits(cli, requests);
+    UDPAI_AUTO_FREE char *waits = udpai_ctl_find_waits(cli, requests);
     if (options->common.arguments.n)
         kind = udpai_str_from(options->common.arguments.items[0]);
     if (waits && *waits)

@@ -38,6 +38,7 @@ enum {
     WITH_SECRETS,
     RESTORE,
     FOLLOW,
+    FOR,
     TREE,
     AS_SOURCE,
     ORIGIN,
@@ -91,6 +92,8 @@ static const struct argp_option known_options[] = {
     {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
      "wait: go on when a client rejects it, instead of ending at once", 1},
     {"follow", FOLLOW, NULL, 0, "events: go on with what comes", 1},
+    {"for", FOR, "CLIENT", 0,
+     "explain: whether this client has it: its node id, identity, or address", 1},
     {"tree", TREE, NULL, 0, "clients: those of all downstream nodes, too", 1},
     {"as-source", AS_SOURCE, NULL, 0,
      "sources accept: at the source itself; NAME is its own node id, and all downstream nodes "
@@ -258,6 +261,8 @@ check_own(const udpai_ctl_options *given,
 {
     if (given->is_following && strcmp(verb->name, "events") != 0)
         argp_error(state, "--follow goes with events");
+    if (given->client && strcmp(verb->name, "explain") != 0)
+        argp_error(state, "--for goes with explain");
     if (given->is_of_tree && strcmp(verb->name, "clients") != 0)
         argp_error(state, "--tree goes with clients");
     if (given->as_source && strcmp(verb->name, "sources") != 0)
@@ -514,6 +519,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ALL_ORIGINS:
         given->all_origins = true;
+        return 0;
+    case FOR:
+        given->client = argument;
         return 0;
     case FOLLOW:
         given->is_following = true;

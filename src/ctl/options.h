@@ -25,6 +25,7 @@ typedef struct udpai_ctl_options {
     bool is_of_tree;       /* clients: of nodes below, too */
     bool all_origins;      /* of get: all contributions, not the effective one alone */
     bool is_rest;
+    const char *client; /* of explain */
     const char *origin; /* of delete: the node that has read it … */
     bool is_dry_run;    /* … and only show it; also of store */
     bool as_source;     /* of sources accept: what the node itself does not have */

@@ -46,6 +46,19 @@ static const udpai_ctl_verb verbs[] = {
              "  -n, --namespace NAME   of names that have none (default local); without names:\n"
              "                         this namespace alone (default all)\n"
              "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name\n"},
+    {.name = "explain",
+     .run = udpai_ctl_explain,
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
+     .tables = UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE,
+     .summary = "why a resource is served, or not, and who has it",
+     .usage = "explain TYPE NAME [--for CLIENT]",
+     .text = "Show whether the node serves this resource, which of its contributions is\n"
+             "effective and why, what the node waits for, and which clients have it.\n"
+             "\n"
+             "  -n, --namespace NAME   of a name that has none (default local)\n"
+             "  --for CLIENT           whether this client has it, and may: its node id,\n"
+             "                         identity, or address\n"
+             "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"},
     {.name = "status",
      .run = udpai_ctl_status,
      .takes = UDPAI_CTL_TAKES_FORMAT,

@@ -41,6 +41,10 @@ class Ctl:
               process.returncode == status)
         return out
 
+    def ask(self, *arguments):
+        """What it prints, whatever it returns."""
+        return self.start(*arguments).communicate(timeout=PATIENCE_S)[0]
+
     def __call__(self, *arguments, status=GOOD):
         return self.finish(self.start(*arguments), status)
 

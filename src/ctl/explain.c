@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain: why a resource is served, or not, and who has it. Nothing is computed for it: the node
+ * is asked what get --all-origins, wait, status and auth can-i ask. */
+#include "base/alloc.h"
+#include "cli/collect.h"
+#include "cli/names.h"
+#include "cli/node_status.h"
+#include "ctl/commands.h"
+#include "ctl/explain_view.h"
+#include "ctl/origins.h"
+#include "ctl/show.h"
+#include "ctl/token.h"
+#include "ctl/waits.h"
+#include "loop/clock.h"
+#include "model/resource.h"
+#include "model/type_url.h"
+#include "session/access_question.h"
+
+/* What has answered to one question; NULL: nothing. To be freed with the list. */
+static const udpa_resource *
+ask_one(udpai_cli *cli, const char *type_url, const char *question, udpai_cli_found *found)
+{
+    udpai_cli_requests requests = {0};
+    udpai_cli_request *request = udpai_cli_requests_of_type(&requests, type_url);
+    udpai_cli_exit result = UDPAI_CLI_REFUSED;
+    if (!request || udpai_cli_request_full_name(request, question) != UDPA_OK)
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    else
+        result = udpai_cli_collect_names(cli, &requests, found);
+    udpai_cli_requests_done(&requests);
+    return result == UDPAI_CLI_GOOD
+               ? udpai_cli_found_get(found, udpai_str_from(type_url), udpai_str_from(question))
+               : NULL;
+}
+
+static udpai_cli_exit
+ask_for_origins(udpai_cli *cli, const udpai_cli_requests *named, udpai_ctl_explained *explained)
+{
+    udpai_cli_found none, answers;
+    udpai_cli_found_begin(&none);
+    udpai_cli_found_begin(&answers);
+    udpai_cli_exit result = udpai_ctl_find_origins(cli, named, &none, &answers);
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(&answers);
+    if (result == UDPAI_CLI_GOOD && sorted && udpai_cli_found_size(&answers)) {
+        udpai_str bytes = udpai_resource_value(sorted[0]);
+        explained->origins =
+            udpa__status__v1__origins_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    }
+    udpai_cli_found_done(&answers);
+    udpai_cli_found_done(&none);
+    return result;
+}
+
+static udpai_cli_exit
+ask_for_acknowledgements(udpai_cli *cli, udpai_ctl_explained *explained)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_ctl_awaited_list *list = &explained->acknowledgements;
+    udpai_ctl_choose_token(list->token);
+    list->node_id = cli->options->node_id;
+    if (udpai_ctl_awaited_add(list, explained->type_url, explained->name, NULL, &error) !=
+        UDPA_OK) {
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_MISTAKE;
+    }
+    udpai_cli_found found;
+    udpai_cli_found_begin(&found);
+    const udpa_resource *answer =
+        ask_one(cli, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE, list->items.items[0].question, &found);
+    bool is_good = answer && udpai_ctl_awaited_take(list, answer) == UDPA_OK;
+    if (answer && !is_good)
+        udpai_cli_complain("the acknowledgement status from %s cannot be read",
+                           udpai_cli_server(cli));
+    udpai_cli_found_done(&found);
+    return is_good ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+}
+
+/* Rules know a client by what it is called in its certificate. */
+static const char *
+identity_of(const udpai_ctl_explained *explained)
+{
+    const Udpa__Status__V1__SessionAcknowledgement *session =
+        udpai_ctl_explained_session(explained);
+    return session && *session->peer_identity ? session->peer_identity : explained->client;
+}
+
+static udpai_cli_exit
+ask_for_access(udpai_cli *cli, udpai_ctl_explained *explained)
+{
+    char *question = NULL;
+    if (!explained->client)
+        return UDPAI_CLI_GOOD;
+    udpa_err err = udpai_access_question_compose(
+        &(udpai_access_question){
+            .action = udpai_access_action(UDPAI_STR("subscribe")),
+            .type_name = udpai_type_url_name(udpai_str_from(explained->type_url)),
+            .peer = udpai_str_from(identity_of(explained)),
+            .authority = UDPAI_STR(""),
+            .name = udpai_str_from(explained->name),
+        },
+        &question);
+    if (err != UDPA_OK) {
+        udpai_cli_complain("%s", err == UDPA_ERR_LIMIT ? "that is too long for one question"
+                                                       : udpa_err_text(err));
+        return UDPAI_CLI_MISTAKE;
+    }
+    udpai_cli_found found;
+    udpai_cli_found_begin(&found);
+    const udpa_resource *answer = ask_one(cli, UDPAI_ACCESS_TYPE, question, &found);
+    udpai_str bytes = answer ? udpai_resource_value(answer) : (udpai_str){0};
+    if (answer)
+        explained->access =
+            udpa__status__v1__access_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    udpai_cli_found_done(&found);
+    udpai_free(question);
+    return explained->access ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+}
+
+static void
+put_rejecting(udpai_strbuf *out, const udpa_resource *answer)
+{
+    udpai_str bytes = udpai_resource_value(answer);
+    Udpa__Status__V1__SourceStatus *source =
+        udpa__status__v1__source_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    if (source && source->n_refused)
+        udpai_strbuf_printf(out, "%s%s (%llu)", out->len ? ", " : "", source->name,
+                            (unsigned long long)source->n_refused);
+    if (source)
+        udpa__status__v1__source_status__free_unpacked(source, NULL);
+}
+
+/* What is not there may have been offered: which resources were rejected is in the log alone. */
+static char *
+find_rejecting(udpai_cli *cli)
+{
+    udpai_cli_requests requests = {0};
+    udpai_cli_found found;
+    udpai_strbuf text = {0};
+    udpai_cli_found_begin(&found);
+    if (udpai_cli_request_status("SourceStatus", &requests) == UDPA_OK)
+        (void)udpai_cli_collect(cli, &requests, &found);
+    UDPAI_AUTO_FREE udpa_resource **sources = udpai_cli_found_sorted(&found);
+    for (size_t i = 0; sources && i < udpai_cli_found_size(&found); i++)
+        put_rejecting(&text, sources[i]);
+    udpai_cli_found_done(&found);
+    udpai_cli_requests_done(&requests);
+    return udpai_strbuf_take(&text);
+}
+
+/* Of two ways to read a name the one that is there; else the first. */
+static udpai_cli_exit
+choose_name(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *explained)
+{
+    udpai_cli_found found;
+    udpai_cli_found_begin(&found);
+    udpai_cli_exit result = udpai_cli_collect(cli, requests, &found);
+    udpai_cli_requests_decide(requests, &found);
+    if (result == UDPAI_CLI_TIMED_OUT && cli->has_answered)
+        result = UDPAI_CLI_GOOD; /* whether it is there is not certain: that will be told */
+    udpai_cli_found_done(&found);
+    explained->type_url = requests->items[0].type_url;
+    explained->name = requests->items[0].names.items[0];
+    return result;
+}
+
+static udpai_cli_exit
+ask(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *explained)
+{
+    udpai_cli_exit result = choose_name(cli, requests, explained);
+    if (result == UDPAI_CLI_GOOD)
+        result = ask_for_origins(cli, requests, explained);
+    if (result == UDPAI_CLI_GOOD)
+        result = ask_for_acknowledgements(cli, explained);
+    if (result == UDPAI_CLI_GOOD)
+        result = ask_for_access(cli, explained);
+    if (result == UDPAI_CLI_GOOD)
+        explained->waits = udpai_ctl_find_waits(cli, requests);
+    if (result == UDPAI_CLI_GOOD && !udpai_ctl_explained_is_served(explained))
+        explained->rejecting = find_rejecting(cli);
+    return result;
+}
+
+static udpai_cli_exit
+show(const udpai_cli *cli, const udpai_ctl_explained *explained)
+{
+    const udpai_cli_options *options = cli->options;
+    udpai_strbuf out = {0};
+    udpai_cli_layout layout = udpai_cli_layout_of(options);
+    udpai_cli_exit result;
+    if (options->format == UDPAI_CLI_JSON) {
+        udpai_ctl_put_explained_json(&out, explained);
+        result = udpai_cli_print_json(options, &out);
+    } else {
+        udpai_ctl_put_explained(&out, &layout, explained, udpai_wall_us());
+        result = udpai_cli_print_tables(&layout, &out);
+    }
+    if (result != UDPAI_CLI_GOOD)
+        return result;
+    return udpai_ctl_explained_is_served(explained) ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+}
+
+udpai_cli_exit
+udpai_ctl_explain(udpai_cli *cli)
+{
+    if (cli->options->arguments.n != 2) {
+        udpai_cli_complain("explain takes a type and a name: udpactl explain TYPE NAME "
+                           "[--for CLIENT]");
+        return UDPAI_CLI_MISTAKE;
+    }
+    udpai_cli_requests requests = {0};
+    udpai_ctl_explained explained = {
+        .client = udpai_ctl_options_of(cli->options)->client,
+    };
+    udpai_cli_exit result = udpai_cli_request_of_arguments(cli->options, &requests);
+    if (result == UDPAI_CLI_GOOD)
+        result = udpai_cli_connect(cli);
+    if (result == UDPAI_CLI_GOOD)
+        result = ask(cli, &requests, &explained);
+    if (result == UDPAI_CLI_GOOD)
+        result = show(cli, &explained);
+    udpai_ctl_explained_done(&explained);
+    udpai_cli_requests_done(&requests);
+    return result;
+}
