@@ -11,7 +11,7 @@ import lint
 # Layers of one step stand side by side: neither may include the other. "proto" is the code that
 # protoc-c makes of proto/; "endpoint" is the public library on loop and transport.
 STEPS = [
-    ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
+    ['base'], ['model'], ['metrics'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
     ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['etcd'], ['replica'], ['loop'],
     ['storage'], ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
     ['daemon', 'tools/conform', 'tools/bench', 'ctl'],

@@ -13,7 +13,7 @@ import tempfile
 import layers
 import lint
 
-PURE = ['base', 'model', 'wire', 'reports', 'store', 'fanout', 'events', 'session', 'certs', 'xds',
+PURE = ['base', 'model', 'metrics', 'wire', 'reports', 'store', 'fanout', 'events', 'session', 'certs', 'xds',
         'sinks', 'federation', 'etcd', 'replica']
 
 LIBC = set('''

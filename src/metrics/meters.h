@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting. A thread has meters of its own and counts in them by plain additions; any thread may
+ * read them meanwhile, and is not in the way. A meter is one series: a family and the value of its
+ * label. It is found once, where something begins that will be counted, and lives as long as all of
+ * them. */
+#ifndef UDPAI_METRICS_METERS_H
+#define UDPAI_METRICS_METERS_H
+
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "metrics/families.h"
+
+typedef struct udpai_meters udpai_meters;
+
+/* The numbers are udpai_metric_n_values(). */
+typedef struct udpai_meter {
+    struct udpai_meter *next;
+    udpai_metric metric;
+    udpai_str key;
+    atomic_uint_fast64_t values[];
+} udpai_meter;
+
+/* What a meter reads. */
+typedef struct udpai_reading {
+    udpai_metric metric;
+    udpai_str label; /* the value; empty: it has none */
+    const uint64_t *values;
+} udpai_reading;
+
+typedef void (*udpai_reading_fn)(void *userdata, const udpai_reading *reading);
+
+udpa_err udpai_meters_new(udpai_meters **ret_meters);
+/* When nobody reads them any more. NULL-safe. */
+udpai_meters *udpai_meters_free(udpai_meters *meters);
+UDPA_DEFINE_CLEANUP(udpai_meters, udpai_meters_free)
+/* For its owner. Of a family without a label that is empty. Never NULL: what there is no memory for
+ * is counted nowhere. */
+udpai_meter *udpai_meters_get(udpai_meters *meters, udpai_metric metric, udpai_str label);
+/* The one that counts nowhere. */
+udpai_meter *udpai_meters_lost(const udpai_meters *meters);
+/* Any thread. Each meter, in no order. */
+void udpai_meters_read(const udpai_meters *meters, udpai_reading_fn visit, void *userdata);
+
+/* ---- for the owner ---- */
+
+/* One thread writes, so nothing is lost by not doing it in one step. */
+static inline void
+udpai_meter_bump(atomic_uint_fast64_t *value, uint64_t n)
+{
+    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+static inline void
+udpai_meter_add(udpai_meter *meter, uint64_t n)
+{
+    udpai_meter_bump(&meter->values[0], n);
+}
+
+/* Of a gauge, which nobody takes more from than was added. */
+static inline void
+udpai_meter_subtract(udpai_meter *meter, uint64_t n)
+{
+    udpai_meter_bump(&meter->values[0], -n);
+}
+
+/* Of a histogram. */
+void udpai_meter_observe(udpai_meter *meter, uint64_t us);
+
+/* ---- from one process to another of the same program ---- */
+
+void udpai_meters_encode(const udpai_meters *meters, udpai_strbuf *bytes);
+/* UDPA_ERR_MALFORMED: what comes before that was visited. */
+udpa_err udpai_readings_decode(udpai_str bytes, udpai_reading_fn visit, void *userdata);
+
+#endif
