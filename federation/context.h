@@ -9,6 +9,7 @@
 #include "base/wheel.h"
 #include "federation/node_config.h"
 #include "federation/node_env.h"
+#include "metrics/meters.h"
 
 typedef struct udpai_context {
     udpai_wheel *wheel;
@@ -29,11 +30,12 @@ typedef struct udpai_context {
     bool is_current; /* among replicas: it has what etcd has committed, as far as it knows */
     /* The same, and a barrier passes: else something may be there that it does not know. */
     bool knows_all;
-    bool is_janitor;     /* among replicas: it does what one of them does for all */
-    unsigned n_replicas; /* that live; 0: that is not known */
-    unsigned place;      /* among replicas: as of udpai_replica_member; 0: it has none */
-    bool lacks_keys;     /* among replicas: some of what etcd has cannot be decrypted here */
-    bool is_dirty;       /* providers must be evaluated again */
+    bool is_janitor;      /* among replicas: it does what one of them does for all */
+    unsigned n_replicas;  /* that live; 0: that is not known */
+    unsigned place;       /* among replicas: as of udpai_replica_member; 0: it has none */
+    bool lacks_keys;      /* among replicas: some of what etcd has cannot be decrypted here */
+    bool is_dirty;        /* providers must be evaluated again */
+    udpai_meters *meters; /* what the loop counts; the node's */
     udpai_log_limit refused_log; /* of what peers publish and subscribe to, for all parts */
 } udpai_context;
 

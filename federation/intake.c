@@ -94,6 +94,41 @@ name_of(const udpai_peer *peer)
     return name.len == 0 && peer->source ? udpai_source_name(peer->source) : name;
 }
 
+/* Of one type there are mostly many, one behind the other. */
+typedef struct update_count {
+    udpai_meters *meters;
+    udpai_str type_url;
+    udpai_meter *accepted; /* of this type; NULL: of none yet */
+} update_count;
+
+static void
+count_update(update_count *count, udpai_str type_url, const udpa_error *error)
+{
+    if (error) {
+        udpai_str code = udpai_metric_code(udpa_error_code(error));
+        udpai_meter_add(udpai_meters_get(count->meters, UDPAI_METRIC_UPDATES_REJECTED, code), 1);
+        return;
+    }
+    if (!count->accepted || !udpai_str_eq(type_url, count->type_url))
+        count->accepted = udpai_meters_get(count->meters, UDPAI_METRIC_UPDATES_ACCEPTED, type_url);
+    count->type_url = type_url;
+    udpai_meter_add(count->accepted, 1);
+}
+
+static void
+count_updates(const udpai_intake *intake)
+{
+    const udpai_publication *publication = intake->publication;
+    update_count count = {.meters = intake->receiver->context->meters};
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpai_publication_entry *entry = &publication->entries.items[i];
+        if (entry->error || (!entry->is_refresh && !entry->is_ignored))
+            count_update(&count, udpai_resource_type_url(entry->resource), entry->error);
+    }
+    for (size_t i = 0; i < publication->removals.n; i++)
+        count_update(&count, publication->type_url, publication->removals.items[i].error);
+}
+
 static void
 log_refused(udpai_intake *intake)
 {
@@ -233,5 +268,6 @@ udpai_intake_take(udpai_receiver *receiver,
         udpai_source_received(peer->source, publication);
     if (peer->source)
         udpai_source_count(peer->source, publication);
+    count_updates(&intake);
     log_refused(&intake);
 }

@@ -89,7 +89,9 @@ make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *conf
     context->is_restored = config->is_restored;
     context->is_of_set = config->replica.len > 0;
     context->is_dirty = true;
-    udpa_err err = copy_text(&context->id, config->id);
+    udpa_err err = udpai_meters_new(&context->meters);
+    if (err == UDPA_OK)
+        err = copy_text(&context->id, config->id);
     if (err == UDPA_OK)
         err = copy_text(&context->authority, config->authority);
     if (err == UDPA_OK)
@@ -296,6 +298,7 @@ udpai_node_free(udpai_node *node)
     udpa_bytes_unref(node->context.instance);
     udpa_bytes_unref(node->context.reporter_id);
     udpa_bytes_unref(node->context.reporter_instance);
+    udpai_meters_free(node->context.meters);
     udpai_free(node);
     return NULL;
 }

@@ -154,6 +154,7 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     udpai_sources *sources = source->owner;
     source->session = peer->session;
     source->counters.n_connects++;
+    udpai_source_meter(source, UDPAI_METRIC_SOURCE_CONNECTS);
     peer->source = source;
     udpai_source_set_state(source, UDPAI_SOURCE_CONNECTED);
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected%s%s",
@@ -310,6 +311,8 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->has_lost_update = source->must_hang_up = source->is_renewed = false;
     source->has_refused = false;
     source->n_failures += !is_renewed;
+    if (!is_renewed)
+        udpai_source_meter(source, UDPAI_METRIC_SOURCE_FAILURES);
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->fail_back);
     udpai_timer_cancel(&source->anew);

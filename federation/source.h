@@ -72,6 +72,11 @@ const char *udpai_source_server(const udpai_source *source);
 /* A provider names it at this position, from 0: the first to do so decides its order among the
  * sources. */
 void udpai_source_take_order(udpai_source *source, unsigned position);
+/* Counts something that has happened to it: those that are configured by their names, the others
+ * together. */
+void udpai_source_meter(const udpai_source *source, udpai_metric metric);
+/* Under which name metrics have it. */
+udpai_str udpai_source_metric_label(const udpai_source *source);
 /* Providers must be computed again, for what follows from its state. */
 void udpai_source_touch(udpai_source *source);
 /* Something that it sent was rejected, which other keys or rules might let in. */

@@ -217,3 +217,19 @@ udpai_source_note_refused(udpai_source *source)
 {
     source->has_refused = true;
 }
+
+/* Resources and clients may make any number of them. */
+udpai_str
+udpai_source_metric_label(const udpai_source *source)
+{
+    if (source->clients)
+        return UDPAI_STR("(client groups)");
+    return source->dynamic ? UDPAI_STR("(dynamic)") : udpai_bytes_view(source->name);
+}
+
+void
+udpai_source_meter(const udpai_source *source, udpai_metric metric)
+{
+    udpai_meters *meters = source->owner->context->meters;
+    udpai_meter_add(udpai_meters_get(meters, metric, udpai_source_metric_label(source)), 1);
+}

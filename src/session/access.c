@@ -262,11 +262,20 @@ udpai_session_admit_again(udpai_session *session,
 }
 
 static void
+count_denied(udpai_session *session)
+{
+    session->n_denied++;
+    udpai_meter_add(udpai_meters_get(udpai_hub_meters(session->hub),
+                                     UDPAI_METRIC_SUBSCRIPTIONS_DENIED, (udpai_str){0}),
+                    1);
+}
+
+static void
 log_denial(udpai_session *session, const udpa_error *why)
 {
     udpai_access *access = udpai_hub_access(session->hub);
     unsigned n_suppressed;
-    session->n_denied++;
+    count_denied(session);
     if (udpai_log_allow(&access->log, udpai_hub_wheel(session->hub)->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "acl", "%s%s (%u more not shown)",
                   udpai_acl_settings(access->acl)->is_dry_run ? "dry run, so it may: " : "",
@@ -301,7 +310,7 @@ udpai_session_check_subscription(udpai_session *session,
 {
     const udpai_access *access = udpai_hub_access(session->hub);
     if (is_above(session) && is_withheld(access, asked->type_url, asked->name)) {
-        session->n_denied++;
+        count_denied(session);
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "what single clients report of '%.*s' is not passed on by this node: "
                           "subscribe to udpa.load.v1.ClusterLoad, its aggregates",
@@ -369,7 +378,7 @@ udpai_session_check_copying(udpai_session *session,
     if (!udpai_node_info_has_feature(node, UDPAI_FEATURE_SECRETS))
         return UDPA_OK;
     if (!session->info.is_secure) {
-        session->n_denied++;
+        count_denied(session);
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "a copy with secrets is sent by TLS alone: ask a socket that has "
                           "certificates");

@@ -3,53 +3,16 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "session/access.h"
 #include "session/acknowledgement.h"
-#include "session/client_log.h"
-#include "session/event_forwarder.h"
-#include "session/introduction.h"
-#include "session/stream_barrier.h"
+#include "session/hub_internal.h"
 
 #define RETRY_MS 100 /* after lack of memory */
-
-struct udpai_hub {
-    udpai_wheel *wheel;
-    udpai_hub_options options;
-    udpai_hub_env env;
-    udpai_fanout *fanout;
-    udpai_decoder decoder;
-    udpai_map sessions; /* by id */
-    udpai_list ready;
-    udpai_stream_barrier barrier;
-    udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
-    udpai_timer retry;
-    udpai_access access;
-    udpai_client_log client_log;
-    udpai_map side_links;
-    udpai_event_forwarder forwarder;
-    udpai_introduction introduction;
-    uint64_t last_id, last_side_link;
-    void *watcher; /* NULL: there is none */
-};
 
 static udpai_str
 session_key(const void *item)
 {
     const udpai_session *session = item;
     return (udpai_str){(const char *)&session->id, sizeof(session->id)};
-}
-
-udpai_session *
-udpai_hub_find_session(const udpai_hub *hub, uint64_t id)
-{
-    return udpai_map_get(&hub->sessions, (udpai_str){(const char *)&id, sizeof(id)});
-}
-
-udpai_session *
-udpai_hub_next_session(const udpai_hub *hub, size_t *position)
-{
-    return udpai_map_next(&hub->sessions, position);
 }
 
 static udpai_str
@@ -96,10 +59,14 @@ udpai_hub_new(udpai_hub **ret_hub,
     if (!hub)
         return UDPA_ERR_NOMEM;
     udpa_err err = udpai_fanout_new(&hub->fanout, wheel, &options->fanout);
+    if (err == UDPA_OK)
+        err = udpai_meters_new(&hub->meters);
     if (err != UDPA_OK) {
+        udpai_fanout_free(hub->fanout);
         udpai_free(hub);
         return err;
     }
+    udpai_traffic_table_init(&hub->traffic, hub->meters);
     hub->wheel = wheel;
     hub->options = *options;
     hub->env = *env;
@@ -151,104 +118,10 @@ udpai_hub_free(udpai_hub *hub)
     udpai_introduction_done(&hub->introduction);
     udpai_decoder_done(&hub->decoder);
     udpai_node_info_unref(hub->options.info);
+    udpai_traffic_table_done(&hub->traffic);
+    udpai_meters_free(hub->meters);
     udpai_free(hub);
     return NULL;
-}
-
-size_t
-udpai_hub_n_sessions(const udpai_hub *hub)
-{
-    return hub->sessions.n;
-}
-
-udpai_fanout *
-udpai_hub_fanout(udpai_hub *hub)
-{
-    return hub->fanout;
-}
-
-udpai_wheel *
-udpai_hub_wheel(udpai_hub *hub)
-{
-    return hub->wheel;
-}
-
-udpai_decoder *
-udpai_hub_decoder(udpai_hub *hub)
-{
-    return &hub->decoder;
-}
-
-int64_t
-udpai_hub_wall_us(const udpai_hub *hub)
-{
-    return hub->env.wall_us(hub->env.userdata);
-}
-
-udpai_access *
-udpai_hub_access(udpai_hub *hub)
-{
-    return &hub->access;
-}
-
-udpai_client_log *
-udpai_hub_client_log(udpai_hub *hub)
-{
-    return &hub->client_log;
-}
-
-udpa_bytes *
-udpai_hub_introduce(const udpai_hub *hub, bool is_source)
-{
-    return udpai_introduction_compose(&hub->introduction, hub->options.info, is_source);
-}
-
-bool
-udpai_hub_has_twins(const udpai_hub *hub)
-{
-    return hub->introduction.twins != NULL;
-}
-
-uint64_t
-udpai_hub_commit(const udpai_hub *hub)
-{
-    return hub->introduction.epoch ? hub->introduction.commit : 0;
-}
-
-const udpai_hub_options *
-udpai_hub_settings(const udpai_hub *hub)
-{
-    return &hub->options;
-}
-
-void
-udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options)
-{
-    hub->options.fanout = *options;
-    udpai_fanout_set_options(hub->fanout, options);
-}
-
-udpai_topic *
-udpai_hub_topic(const udpai_hub *hub, size_t kind)
-{
-    const udpai_topics *topics = hub->options.topics;
-    if (!topics)
-        return NULL;
-    return hub->options.is_worker && topics->copies[kind] ? topics->copies[kind]
-                                                          : topics->topics[kind];
-}
-
-void
-udpai_hub_report(udpai_hub *hub, udpai_report *report)
-{
-    hub->env.report(hub->env.userdata, report);
-}
-
-udpa_err
-udpai_hub_check_share(udpai_session *session, uint64_t client, udpa_error **ret_error)
-{
-    const udpai_hub_env *env = &session->hub->env;
-    return env->check_share ? env->check_share(env->userdata, session, client, ret_error) : UDPA_OK;
 }
 
 /* ---- the mirror ---- */
@@ -517,6 +390,16 @@ on_patience_end(udpai_timer *timer)
     finish_revoked(UDPAI_CONTAINER_OF(timer, udpai_session, patience));
 }
 
+static void
+count_open(udpai_session *session)
+{
+    udpai_str protocol = udpai_str_from(session->ops->name);
+    udpai_meters *meters = session->hub->meters;
+    session->open = udpai_meters_get(meters, UDPAI_METRIC_SESSIONS, protocol);
+    udpai_meter_add(session->open, 1);
+    udpai_meter_add(udpai_meters_get(meters, UDPAI_METRIC_SESSIONS_OPENED, protocol), 1);
+}
+
 udpa_err
 udpai_session_init(udpai_session *session,
                    udpai_hub *hub,
@@ -537,6 +420,7 @@ udpai_session_init(udpai_session *session,
         return UDPA_ERR_NOMEM;
     udpai_identity_ref(session->info.identity);
     udpa_bytes_ref(session->info.address);
+    count_open(session);
     if (hub->options.has_barriers && !info->is_source &&
         udpai_stream_barrier_add(&hub->barrier, session) && hub->env.wake)
         hub->env.wake(hub->env.userdata);
@@ -640,6 +524,7 @@ udpai_session_closed(udpai_session *session, const udpa_error *why)
     udpai_list_remove(&session->in_ready);
     udpai_list_remove(&session->in_barrier);
     udpai_map_remove(&session->hub->sessions, session_key(session));
+    udpai_meter_subtract(session->open, 1);
     udpai_identity *identity = session->info.identity;
     udpa_bytes *address = session->info.address;
     session->ops->free(session);

@@ -8,6 +8,7 @@
 
 #include "events/topics.h"
 #include "fanout/fanout.h"
+#include "metrics/traffic.h"
 #include "model/acl.h"
 #include "model/tls_agreed.h"
 #include "model/xdstp.h"
@@ -109,6 +110,7 @@ struct udpai_session {
     bool is_writing, is_finishing, is_paused;
     bool is_calm; /* the peer's last message asked for nothing, and what was written since gives it
                    * no reason to: what comes are acknowledgements, which may be read late */
+    udpai_meter *open;    /* counts it, with others of its protocol */
     uint64_t n_denied;    /* subscriptions that the ACL refuses, or would */
     bool is_alive;        /* its peer has sent something valid, and that was reported */
     bool has_rules;       /* some rule of the ACL is for its peer, or everything is allowed */
@@ -242,6 +244,10 @@ void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *op
 udpai_access *udpai_hub_access(udpai_hub *hub);
 udpai_client_log *udpai_hub_client_log(udpai_hub *hub);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
+/* What its thread counts; any thread may read them while the hub lives. */
+udpai_meters *udpai_hub_meters(const udpai_hub *hub);
+/* What is sent of this type, and answered to that; never NULL, and as long as the hub. */
+const udpai_traffic *udpai_hub_traffic(udpai_hub *hub, udpai_str type_url);
 /* Of its transport: see udpai_hub_env. */
 udpa_err udpai_hub_check_share(udpai_session *session, uint64_t client, udpa_error **ret_error);
 

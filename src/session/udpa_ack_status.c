@@ -56,8 +56,8 @@ note_refused_removals(udpai_sent *sent,
     }
 }
 
-/* A receipt is one NACK, whatever it rejects. */
-static void
+/* A receipt is one NACK, whatever it rejects. False: it is none. */
+static bool
 log_nack(udpai_udpa *udpa, const udpai_in_flight *flight, const udpai_receipt_message *receipt)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
@@ -73,11 +73,12 @@ log_nack(udpai_udpa *udpa, const udpai_in_flight *flight, const udpai_receipt_me
         nack.version = flight->listing->resources[i].version;
     }
     if (n == 0)
-        return;
+        return false;
     nack.type_url = udpai_subscription_type_url(flight->subscription);
     nack.n_more = n - (nack.name.len > 0);
     nack.why = why;
     udpai_client_log_nack(&udpa->session, udpa->peer, &nack);
+    return true;
 }
 
 void
@@ -102,7 +103,9 @@ udpai_udpa_note_receipt(udpai_udpa *udpa,
                                   flight->listing->resources[i].seq);
     }
     note_refused_removals(sent, flight, receipt, now_us);
-    log_nack(udpa, flight, receipt);
+    bool is_nack = log_nack(udpa, flight, receipt);
+    if (sent->traffic)
+        udpai_meter_add(is_nack ? sent->traffic->nacks : sent->traffic->acks, 1);
 }
 
 void

@@ -258,6 +258,19 @@ udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
     return UDPA_OK;
 }
 
+/* UDPA_OK: there is none. */
+static udpa_err
+first_error(const udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->entries.n; i++)
+        if (publication->entries.items[i].error)
+            return udpa_error_code(publication->entries.items[i].error);
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (publication->removals.items[i].error)
+            return udpa_error_code(publication->removals.items[i].error);
+    return UDPA_OK;
+}
+
 void
 udpai_udpa_publication_done(udpai_udpa *udpa, udpai_publication *publication)
 {
@@ -265,8 +278,12 @@ udpai_udpa_publication_done(udpai_udpa *udpa, udpai_publication *publication)
     udpa->pending_bytes -= publication->size_bytes;
     size_t texts_max =
         udpai_udpa_is_unread(udpa) ? UDPAI_LATE_RECEIPT_TEXTS_MAX : UDPAI_RECEIPT_TEXTS_MAX;
-    if (publication->receipt_required)
+    if (publication->receipt_required) {
+        udpai_meter_add(udpai_meters_get(udpai_hub_meters(udpa->session.hub), UDPAI_METRIC_RECEIPTS,
+                                         udpai_metric_code(first_error(publication))),
+                        1);
         (void)udpai_udpa_answer(udpa, udpai_receipt_compose(publication, texts_max));
+    }
     udpai_udpa_pace(udpa);
 }
 

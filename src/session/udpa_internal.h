@@ -51,6 +51,7 @@ typedef struct udpai_asked {
 
 /* What became of what the peer was sent, of one type; for status. */
 typedef struct udpai_sent {
+    const udpai_traffic *traffic; /* of this type on all streams; NULL: nothing was sent yet */
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     udpa_error *last_error;
     udpai_refusals refusals;

@@ -538,10 +538,14 @@ udpai_udpa_on_receipt(udpai_udpa *udpa, const udpai_receipt_message *receipt)
 static void
 count_sent(udpai_udpa *udpa, const udpai_delivery *delivery)
 {
-    (void)udpa;
     udpai_sent *sent = udpai_udpa_sent(delivery->subscription);
     if (!sent)
         return;
+    if (!sent->traffic)
+        sent->traffic = udpai_hub_traffic(udpa->session.hub,
+                                          udpai_subscription_type_url(delivery->subscription));
+    udpai_meter_add(sent->traffic->deliveries, 1);
+    udpai_meter_add(sent->traffic->bytes, delivery->body->size_bytes);
     sent->n_resources += delivery->body->resources.n;
     sent->n_removals += delivery->body->removed.n;
 }

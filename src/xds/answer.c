@@ -46,6 +46,8 @@ static void
 count_sent(udpai_xds_type *type, const udpai_subscription *subscription, const udpai_body *body)
 {
     type->is_answered |= udpai_subscription_label(subscription).len == 0;
+    udpai_meter_add(type->traffic->deliveries, 1);
+    udpai_meter_add(type->traffic->bytes, body->size_bytes);
     type->n_resources += body->resources.n - body->n_hidden;
     type->n_removals += body->removed.n;
     type->n_hidden = body->n_hidden;
@@ -318,6 +320,7 @@ udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_requ
     if (!flight) {
         bool may_be_lost = nonce && nonce <= type->lost.nonce;
         if (may_be_lost && request->is_refusal) {
+            udpai_meter_add(type->traffic->nacks, 1);
             type->refused_us = now_us;
             note_lost_refused(xds, type, request);
         }
@@ -327,9 +330,11 @@ udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_requ
     udpai_lost_answered(&type->lost, nonce);
     if (request->is_refusal) {
         type->refused_us = now_us;
+        udpai_meter_add(type->traffic->nacks, 1);
         note_refused(xds, type, flight, request);
     } else {
         note_acknowledged(type, flight, now_us);
+        udpai_meter_add(type->traffic->acks, 1);
     }
     free_flight(type, flight);
     if (!request->is_refusal && !type->named && type->globs.n == 0) /* parts share the refusals */

@@ -255,6 +255,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
     udpai_list_init(&type->in_flight);
     udpai_xds_requested_name_init(type);
     type->is_named = must_be_named(xds->server, type_url);
+    type->traffic = udpai_hub_traffic(xds->session.hub, type_url);
     udpai_subscription *subscription =
         udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(xds, type_url));
     if (!subscription) {

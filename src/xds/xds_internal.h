@@ -71,6 +71,7 @@ struct udpai_xds_type {
     udpai_subscription *named; /* the part with the names; NULL: none; SotW has none */
     udpai_list in_flight;      /* oldest first */
     size_t n_in_flight;
+    const udpai_traffic *traffic; /* of this type on all streams */
     /* For status. */
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     size_t n_hidden; /* in the last response */

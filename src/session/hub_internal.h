@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hub's inside, for hub.c and hub_parts.c alone: sessions and layers above know hub.h. */
+#ifndef UDPAI_HUB_INTERNAL_H
+#define UDPAI_HUB_INTERNAL_H
+
+#include "base/map.h"
+#include "session/access.h"
+#include "session/client_log.h"
+#include "session/event_forwarder.h"
+#include "session/hub.h"
+#include "session/introduction.h"
+#include "session/stream_barrier.h"
+
+struct udpai_hub {
+    udpai_wheel *wheel;
+    udpai_hub_options options;
+    udpai_hub_env env;
+    udpai_fanout *fanout;
+    udpai_decoder decoder;
+    udpai_map sessions; /* by id */
+    udpai_list ready;
+    udpai_stream_barrier barrier;
+    udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
+    udpai_timer retry;
+    udpai_access access;
+    udpai_client_log client_log;
+    udpai_map side_links;
+    udpai_event_forwarder forwarder;
+    udpai_introduction introduction;
+    uint64_t last_id, last_side_link;
+    void *watcher; /* NULL: there is none */
+    udpai_meters *meters;
+    udpai_traffic_table traffic;
+};
+
+#endif
