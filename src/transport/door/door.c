@@ -106,13 +106,14 @@ timeout_ms(const udpai_door *door, uint64_t due_ms)
 }
 
 /* What this process has asked for before a peer asks is known then. */
-void
+uint64_t
 udpai_door_wait(udpai_door *door, uint64_t due_ms)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     int n = epoll_wait(door->epoll, events, EVENTS_AT_ONCE, timeout_ms(door, due_ms));
+    uint64_t woken_ns = udpai_monotonic_ns();
     door->has_sent = false;
-    udpai_wheel_advance(door->wheel, udpai_monotonic_ms());
+    udpai_wheel_advance(door->wheel, woken_ns / 1000000);
     for (int i = 0; i < n; i++)
         if (events[i].data.ptr == &door->wakes)
             take_wakes(door);
@@ -122,6 +123,7 @@ udpai_door_wait(udpai_door *door, uint64_t due_ms)
     if (door->has_more)
         udpai_door_parked_read(door);
     free_broken(door);
+    return woken_ns;
 }
 
 void

@@ -455,10 +455,10 @@ end(void *self)
     udpai_door_free(self);
 }
 
-static void
+static uint64_t
 wait_for(void *self, uint64_t due_ms)
 {
-    udpai_door_wait(self, due_ms);
+    return udpai_door_wait(self, due_ms);
 }
 
 static void

@@ -123,7 +123,7 @@ static bool
 take_elsewhere(udpai_stream_thread *thread)
 {
     uint64_t due_ms = thread->awake_until_ns ? 0 : udpai_wheel_next(&thread->wheel);
-    thread->acceptance->wait(thread->accepting, due_ms);
+    thread->woken_ns = thread->acceptance->wait(thread->accepting, due_ms);
     if (thread->awake_until_ns && udpai_monotonic_ns() >= thread->awake_until_ns) {
         thread->awake_until_ns = 0;
         thread->n_rests = REST_AFTER_MISS;
@@ -144,7 +144,8 @@ udpai_queue_turn(udpai_stream_thread *thread)
         event = grpc_completion_queue_next(
             thread->cq, udpai_queue_deadline(udpai_wheel_next(&thread->wheel)), NULL);
     }
-    uint64_t now_ms = udpai_monotonic_ms();
+    thread->woken_ns = udpai_monotonic_ns();
+    uint64_t now_ms = thread->woken_ns / 1000000;
     udpai_backup_poller_note(thread->backup_poller, now_ms);
     /* First the time, so that whatever happens now happens at the time it happens. */
     udpai_wheel_advance(&thread->wheel, now_ms);

@@ -369,6 +369,9 @@ typedef struct udpai_stream_thread_stats {
     size_t n_connections_refused, n_handshakes_failed, n_floods;
 } udpai_stream_thread_stats;
 
+/* What it counts; any thread may read them while it lives. */
+const udpai_meters *udpai_stream_thread_meters(const udpai_stream_thread *thread);
+
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
                                    udpai_stream_thread_stats *ret_stats);
 

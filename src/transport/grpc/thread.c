@@ -220,8 +220,12 @@ static void *
 run(void *userdata)
 {
     udpai_stream_thread *thread = userdata;
-    while (udpai_queue_turn(thread))
+    udpai_meter *turns = udpai_meters_get(udpai_hub_meters(thread->hub),
+                                          UDPAI_METRIC_STREAM_THREAD_TURN, (udpai_str){0});
+    while (udpai_queue_turn(thread)) {
         udpai_write_round(thread);
+        udpai_meter_observe(turns, (udpai_monotonic_ns() - thread->woken_ns) / 1000);
+    }
     if (thread->stopped)
         thread->stopped(thread->userdata);
     return NULL;
@@ -409,6 +413,12 @@ udpai_stream_thread_free(udpai_stream_thread *thread)
 }
 
 /* ---- figures ---- */
+
+const udpai_meters *
+udpai_stream_thread_meters(const udpai_stream_thread *thread)
+{
+    return udpai_hub_meters(thread->hub);
+}
 
 void
 udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

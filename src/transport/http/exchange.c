@@ -334,6 +334,7 @@ on_closed(void *request, bool is_answered)
     udpai_timer_cancel(&self->timer);
     udpai_list_remove(&self->node);
     udpai_strbuf_done(&self->query);
+    udpai_strbuf_done(&self->accept);
     udpai_free(self);
 }
 

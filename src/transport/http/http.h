@@ -45,7 +45,8 @@ typedef struct udpai_http_reading udpai_http_reading;
 /* A client asks for a page. The question is there, as it came, until it is answered. */
 struct udpai_http_reading {
     const udpai_http_page *page;
-    udpai_str query; /* behind the '?' */
+    udpai_str query;  /* behind the '?' */
+    udpai_str accept; /* what the client prefers to be sent; empty: that is not known */
     udpai_str body;
     udpai_identity *identity; /* NULL: it has presented no certificate */
     udpai_list node;          /* for the asker's use */

@@ -144,7 +144,7 @@ typedef struct udpai_http_exchange {
     udpai_timer timer;
     const udpai_http_route *route; /* NULL: none */
     const udpai_http_page *page;   /* NULL: none */
-    udpai_strbuf query;            /* of a page */
+    udpai_strbuf query, accept;    /* of a page */
     bool refuses_body;             /* of a page: what comes is no JSON */
     uint64_t patience_ms;
     udpai_http_bridged *bridged;           /* what is asked; NULL: nothing */

@@ -54,12 +54,14 @@ static bridged *
 new_bridged(udpai_http_exchange *exchange, udpai_str body)
 {
     udpai_str query = udpai_strbuf_view(&exchange->query);
-    bridged *self = udpai_alloc(sizeof(*self) + query.len + body.len);
+    udpai_str accept = udpai_strbuf_view(&exchange->accept);
+    bridged *self = udpai_alloc(sizeof(*self) + query.len + accept.len + body.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
     self->reading.page = exchange->page;
     self->reading.query = udpai_str_put(&at, query);
+    self->reading.accept = udpai_str_put(&at, accept);
     self->reading.body = udpai_str_put(&at, body);
     self->reading.identity = udpai_identity_ref(exchange->guest->visitor.identity);
     udpai_list_init(&self->reading.node);

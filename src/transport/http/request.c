@@ -168,7 +168,9 @@ read_page(udpai_http_exchange *self,
         !is_json(udpai_http_head_value(head, UDPAI_HTTP_CONTENT_TYPE)) || !is_as_it_is(head);
     *ret_status = 500;
     udpai_strbuf_append(&self->query, head->query, head->query_len);
-    return udpai_strbuf_failed(&self->query) ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : UDPA_OK;
+    udpai_strbuf_puts(&self->accept, udpai_http_head_value(head, UDPAI_HTTP_ACCEPT));
+    bool is_kept = !udpai_strbuf_failed(&self->query) && !udpai_strbuf_failed(&self->accept);
+    return is_kept ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
 udpa_err
