@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/delete_page.h"
+#include "daemon/metrics_page.h"
 #include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
 #include "daemon/store_page.h"
@@ -27,6 +28,7 @@ struct udpai_pages {
     udpai_daemon_runtime *runtime;
     udpai_replicas *replicas;
     const udpai_plan *plan;
+    udpai_metrics_page *metrics;
     udpai_loop_inbox *inbox;
 };
 
@@ -35,6 +37,7 @@ enum {
     MODIFY,
     STATS,
     PROMETHEUS,
+    METRICS,
     ACCEPT,
     DELETE,
     REBALANCE,
@@ -51,6 +54,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [MODIFY] = {"/runtime_modify", true},
     [STATS] = {"/stats", false},
     [PROMETHEUS] = {"/stats/prometheus", false},
+    [METRICS] = {"/metrics", false},
     [ACCEPT] = {"/sources_accept", true},
     [DELETE] = {"/origins_delete", true},
     [REBALANCE] = {"/replicas_rebalance", true},
@@ -297,6 +301,19 @@ answer_ready(const udpai_pages *self, udpai_http_reading *reading)
     answer_text(reading, is_ready ? 200 : 503, TEXT, &text);
 }
 
+static udpa_err
+answer_metrics(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
+{
+    const char *type;
+    udpa_bytes *text = NULL;
+    udpa_err err = udpai_metrics_page_read(self->metrics, reading->accept, &type, &text);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    udpai_http_page_answer(reading, 200, type, text);
+    udpa_bytes_unref(text);
+    return UDPA_OK;
+}
+
 /* As the value of a label. */
 static void
 put_label(udpai_strbuf *text, udpai_str value)
@@ -391,6 +408,8 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         return UDPA_OK;
     }
     udpa_err err = check_access(self, reading, ret_error);
+    if (err == UDPA_OK && reading->page == &udpai_pages_all[METRICS])
+        return answer_metrics(self, reading, ret_error);
     if (err)
         return err;
     switch (reading->page - udpai_pages_all) {
@@ -475,12 +494,29 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->runtime = env->runtime;
     self->replicas = env->replicas;
     self->plan = env->plan;
-    udpa_err err = udpai_loop_inbox_new(&self->inbox, env->loop, on_messages, self, ret_error);
-    if (err)
-        udpai_free(self);
-    else
+    const udpai_metrics_page_env metrics = {
+        .endpoint = env->endpoint,
+        .runtime = &env->runtime->runtime,
+        .plan = env->plan,
+        .workers = env->workers,
+        .engine = env->engine,
+    };
+    udpa_err err = udpai_fail_code(ret_error, udpai_metrics_page_new(&self->metrics, &metrics));
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&self->inbox, env->loop, on_messages, self, ret_error);
+    if (err == UDPA_OK) {
         *ret_pages = self;
+        return UDPA_OK;
+    }
+    udpai_metrics_page_free(self->metrics);
+    udpai_free(self);
     return err;
+}
+
+void
+udpai_pages_set_certificates(udpai_pages *pages, const udpai_certificates *certificates)
+{
+    udpai_metrics_page_set_certificates(pages->metrics, certificates);
 }
 
 void
@@ -492,5 +528,6 @@ udpai_pages_close(udpai_pages *self)
     udpai_list_init(&left);
     udpai_loop_inbox_close(self->inbox, &left);
     on_messages(self, &left);
+    udpai_metrics_page_free(self->metrics);
     udpai_free(self);
 }

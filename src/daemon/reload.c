@@ -512,6 +512,12 @@ on_closed(uv_handle_t *handle)
     udpai_free(self);
 }
 
+const udpai_certificates *
+udpai_reload_certificates(const udpai_reload *reload)
+{
+    return &reload->certificates;
+}
+
 void
 udpai_reload_close(udpai_reload *self)
 {

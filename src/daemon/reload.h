@@ -5,6 +5,7 @@
 #ifndef UDPAI_RELOAD_H
 #define UDPAI_RELOAD_H
 
+#include "daemon/certificates.h"
 #include "daemon/directories.h"
 #include "daemon/problems.h"
 #include "daemon/replicas.h"
@@ -36,6 +37,8 @@ udpa_err
 udpai_reload_open(udpai_reload **ret_reload, const udpai_reload_env *env, udpa_error **ret_error);
 /* Reads everything again, at once, and logs what came of it. */
 void udpai_reload_all(udpai_reload *reload);
+/* Those in use, as long as this is open. */
+const udpai_certificates *udpai_reload_certificates(const udpai_reload *reload);
 /* The loop frees it as it runs on. NULL does nothing. */
 void udpai_reload_close(udpai_reload *reload);
 

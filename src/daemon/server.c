@@ -21,7 +21,10 @@
 #include "daemon/storage.h"
 #include "daemon/workers.h"
 #include "daemon/writers.h"
+#include "endpoint/host.h"
+#include "federation/node_metrics.h"
 #include "loop/clock.h"
+#include "loop/turn_meter.h"
 #include "storage/migration.h"
 #include "storage/sqlite.h"
 
@@ -56,7 +59,8 @@ typedef struct server {
     uv_signal_t signals[3];
     uv_timer_t handing_on; /* until it stops */
     uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
-    bool is_handing_on, is_stopping;
+    udpai_turn_meter turns;
+    bool is_handing_on, is_stopping, has_turns;
 } server;
 
 #define JOINING_MS 1000
@@ -88,6 +92,10 @@ stop(server *self)
     uv_close((uv_handle_t *)&self->handing_on, NULL);
     uv_close((uv_handle_t *)&self->joining, NULL);
     udpai_daemon_runtime_leave(self->runtime);
+    if (self->pages)
+        udpai_pages_set_certificates(self->pages, NULL);
+    if (self->has_turns)
+        udpai_turn_meter_end(&self->turns);
     udpai_reload_close(UDPAI_TAKE(self->reload));
     udpai_readers_close(self->readers);
     udpai_directories_close(self->directories);
@@ -513,6 +521,8 @@ open_http(server *self, udpa_error **ret_error)
         .runtime = self->runtime,
         .replicas = self->replicas,
         .plan = plan,
+        .workers = &self->workers,
+        .engine = &self->engine,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
     const udpai_rest_env env = {
@@ -530,6 +540,15 @@ open_http(server *self, udpa_error **ret_error)
     return err;
 }
 
+static void
+measure_turns(server *self)
+{
+    udpai_meters *meters = udpai_node_meters(udpai_endpoint_node(self->endpoint));
+    udpai_meter *turns = udpai_meters_get(meters, UDPAI_METRIC_LOOP_TURN, (udpai_str){0});
+    udpai_turn_meter_begin(&self->turns, &self->loop, turns);
+    self->has_turns = true;
+}
+
 static udpa_err
 begin(server *self, udpa_error **ret_error)
 {
@@ -542,6 +561,8 @@ begin(server *self, udpa_error **ret_error)
         err = udpai_daemon_sinks_open(&self->sinks, plan, self->schema, ret_error);
     if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
+    if (err == UDPA_OK)
+        measure_turns(self);
     if (err == UDPA_OK)
         err = udpai_directories_expect(self->endpoint, plan, ret_error);
     if (err == UDPA_OK)
@@ -567,6 +588,8 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = open_reload(self, ret_error);
     if (err == UDPA_OK)
+        udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
+    if (err == UDPA_OK)
         udpai_endpoint_start(self->endpoint);
     return err;
 }
@@ -584,6 +607,7 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
                           uv_strerror(number));
+    (void)uv_loop_configure(&self.loop, UV_METRICS_IDLE_TIME); /* cannot fail */
     uv_timer_init(&self.loop, &self.handing_on);
     self.handing_on.data = &self;
     uv_timer_init(&self.loop, &self.joining);

@@ -30,7 +30,6 @@ typedef struct worker {
     udpai_worker_link *link;
     udpai_transfer transfer;
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
-    udpai_stream_counts sent;             /* last */
     uv_timer_t counting;
     udpa_error *why; /* it has failed */
     bool is_stopping;
@@ -112,18 +111,17 @@ take_reports(void *userdata, udpai_list *messages)
     }
 }
 
+/* Also if nothing has changed: a worker of which nothing is received does not run. */
 static void
 send_counts(uv_timer_t *timer)
 {
     worker *self = timer->data;
+    udpai_strbuf bytes = {0};
     const udpai_stream_counts counts = udpai_stream_counts_of(self->streams);
-    uint8_t room[UDPAI_WORKER_COUNTS_BYTES];
-    if (memcmp(&counts, &self->sent, sizeof(counts)) == 0)
-        return;
-    self->sent = counts;
-    size_t size = udpai_worker_counts_encode(&counts, room);
-    (void)udpai_worker_link_send(self->link, UDPAI_FRAME_COUNTS,
-                                 (udpai_str){(const char *)room, size});
+    udpai_worker_counts_encode(&counts, udpai_stream_thread_meters(self->streams), &bytes);
+    if (!udpai_strbuf_failed(&bytes))
+        (void)udpai_worker_link_send(self->link, UDPAI_FRAME_COUNTS, udpai_strbuf_view(&bytes));
+    udpai_strbuf_done(&bytes);
 }
 
 /* On the stream thread. */

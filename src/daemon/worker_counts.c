@@ -3,25 +3,51 @@
 
 #include "base/proto.h"
 
-size_t
-udpai_worker_counts_encode(const udpai_stream_counts *counts,
-                           uint8_t room[UDPAI_WORKER_COUNTS_BYTES])
+static void
+put_counts(udpai_proto_writer *writer, const udpai_stream_counts *counts)
 {
-    udpai_proto_writer writer = {.at = room};
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
-        udpai_proto_put_bare_number(&writer, counts->n[i]);
-    udpai_proto_put_bare_number(&writer, counts->n_clients);
-    return writer.size;
+        udpai_proto_put_bare_number(writer, counts->n[i]);
+    udpai_proto_put_bare_number(writer, counts->n_clients);
+}
+
+void
+udpai_worker_counts_encode(const udpai_stream_counts *counts,
+                           const udpai_meters *meters,
+                           udpai_strbuf *bytes)
+{
+    udpai_proto_writer writer = {0};
+    put_counts(&writer, counts);
+    writer = (udpai_proto_writer){udpai_strbuf_extend(bytes, writer.size), 0};
+    if (writer.at)
+        put_counts(&writer, counts);
+    udpai_meters_encode(meters, bytes);
+}
+
+static void
+ignore(void *userdata, const udpai_reading *reading)
+{
+    (void)userdata;
+    (void)reading;
 }
 
 udpa_err
-udpai_worker_counts_decode(udpai_str bytes, udpai_stream_counts *ret_counts)
+udpai_worker_counts_decode(udpai_str bytes,
+                           udpai_stream_counts *ret_counts,
+                           udpai_str *ret_readings)
 {
+    udpai_stream_counts counts;
     udpai_proto_reader reader = udpai_proto_read(bytes);
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
-        if (!udpai_proto_take_number(&reader, &ret_counts->n[i]))
+        if (!udpai_proto_take_number(&reader, &counts.n[i]))
             return UDPA_ERR_MALFORMED;
-    if (!udpai_proto_take_number(&reader, &ret_counts->n_clients))
+    if (!udpai_proto_take_number(&reader, &counts.n_clients))
         return UDPA_ERR_MALFORMED;
-    return reader.at == reader.end ? UDPA_OK : UDPA_ERR_MALFORMED;
+    const udpai_str readings = {(const char *)reader.at, (size_t)(reader.end - reader.at)};
+    udpa_err err = udpai_readings_decode(readings, ignore, NULL);
+    if (err == UDPA_OK) {
+        *ret_counts = counts;
+        *ret_readings = readings;
+    }
+    return err;
 }

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "daemon/banner.h"
 #include "daemon/worker.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "daemon/worker_sockets.h"
+#include "loop/clock.h"
 #include "session/transfer.h"
 #include "transport/front/handed_socket.h"
 
@@ -24,6 +26,8 @@
 #define START_PATIENCE_MS 30000
 /* The largest publication is 64 MiB by default; the status of all streams is smaller. */
 #define MAX_REPORT_BYTES ((size_t)128 << 20)
+/* They send what they have counted twice a second. */
+#define SILENT_MS 3000
 
 typedef struct member {
     udpai_workers *workers;
@@ -33,6 +37,8 @@ typedef struct member {
     int handing; /* its sockets: this end of a pair; -1: it has them */
     udpai_transfer transfer;
     bool is_running, listens;
+    udpa_bytes *readings; /* what it has counted, as it has sent it last; NULL: nothing */
+    uint64_t counted_ms;  /* when that was */
 } member;
 
 struct udpai_workers {
@@ -54,6 +60,8 @@ on_freed(uv_handle_t *handle)
 {
     udpai_workers *workers = handle->data;
     udpa_error_unref(workers->failure);
+    for (size_t i = 0; i < workers->n; i++)
+        udpa_bytes_unref(workers->members[i].readings);
     udpai_free(workers->members);
     udpai_free(workers);
 }
@@ -148,15 +156,45 @@ take_report(member *worker, udpai_str payload)
         lose(worker, udpa_error_message(error));
 }
 
+/* Without memory what it has sent before stays. */
+static void
+keep_readings(member *worker, udpai_str readings)
+{
+    udpa_bytes *kept = NULL;
+    worker->counted_ms = udpai_monotonic_ms();
+    if (udpa_bytes_new(&kept, readings.data, readings.len) != UDPA_OK)
+        return;
+    udpa_bytes_unref(worker->readings);
+    worker->readings = kept;
+}
+
 static void
 take_counts(member *worker, udpai_str payload)
 {
     udpai_stream_counts counts;
-    udpa_err err = udpai_worker_counts_decode(payload, &counts);
-    if (err == UDPA_OK)
-        udpai_endpoint_take_worker_counts(worker->workers->endpoint, worker->number, &counts);
-    else
+    udpai_str readings;
+    udpa_err err = udpai_worker_counts_decode(payload, &counts, &readings);
+    if (err != UDPA_OK) {
         lose(worker, udpa_err_text(err));
+        return;
+    }
+    udpai_endpoint_take_worker_counts(worker->workers->endpoint, worker->number, &counts);
+    keep_readings(worker, readings);
+}
+
+bool
+udpai_workers_next(const udpai_workers *workers, size_t *at, udpai_worker_facts *ret_facts)
+{
+    if (!workers || *at >= workers->n)
+        return false;
+    const member *worker = &workers->members[(*at)++];
+    *ret_facts = (udpai_worker_facts){
+        .number = worker->number,
+        .pid = worker->is_running ? worker->process.pid : 0,
+        .readings = udpai_bytes_view(worker->readings),
+        .is_up = worker->readings && udpai_monotonic_ms() - worker->counted_ms < SILENT_MS,
+    };
+    return true;
 }
 
 static void

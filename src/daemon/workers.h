@@ -40,6 +40,17 @@ void udpai_workers_serve(void *userdata, bool is_serving);
 void udpai_workers_read_certificates(udpai_workers *workers);
 /* The runtime has other values for a node: udpai_tunables_encode(). */
 void udpai_workers_switch(udpai_workers *workers, udpai_str switches);
+
+typedef struct udpai_worker_facts {
+    size_t number;
+    int pid;            /* 0: it has ended */
+    udpai_str readings; /* what it has counted: udpai_readings_decode() */
+    bool is_up;         /* it has sent that not long ago */
+} udpai_worker_facts;
+
+/* Each worker, from *at = 0 on, as long as the loop does not turn. False: there are no more. NULL:
+ * there are none. */
+bool udpai_workers_next(const udpai_workers *workers, size_t *at, udpai_worker_facts *ret_facts);
 /* Hangs up, and frees when the last one has ended; the loop runs until then. */
 void udpai_workers_close(udpai_workers *workers);
 

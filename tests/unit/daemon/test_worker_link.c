@@ -118,19 +118,35 @@ nonsense_ends_it(void **state)
 }
 
 static void
+add_value(void *userdata, const udpai_reading *reading)
+{
+    *(uint64_t *)userdata += reading->values[0];
+}
+
+static void
 counts_are_sent_whole(void **state)
 {
     (void)state;
     const udpai_stream_counts counts = {{1, 0, UINT64_MAX, 300}, 20000};
+    UDPA_AUTO(udpai_meters_free) udpai_meters *meters = NULL;
     udpai_stream_counts decoded;
-    uint8_t room[UDPAI_WORKER_COUNTS_BYTES];
-    udpai_str bytes = {(const char *)room, udpai_worker_counts_encode(&counts, room)};
-    assert_ok(udpai_worker_counts_decode(bytes, &decoded));
+    udpai_strbuf encoded = {0};
+    udpai_str readings;
+    uint64_t n_acks = 0;
+    assert_ok(udpai_meters_new(&meters));
+    udpai_meter_add(udpai_meters_get(meters, UDPAI_METRIC_ACKS, UDPAI_STR("com.acme.A")), 300);
+    udpai_worker_counts_encode(&counts, meters, &encoded);
+    udpai_str bytes = udpai_strbuf_view(&encoded);
+    assert_ok(udpai_worker_counts_decode(bytes, &decoded, &readings));
     assert_memory_equal(&decoded, &counts, sizeof(counts));
+    assert_ok(udpai_readings_decode(readings, add_value, &n_acks));
+    assert_int_equal(n_acks, 300);
     bytes.len--;
-    assert_int_equal(udpai_worker_counts_decode(bytes, &decoded), UDPA_ERR_MALFORMED);
-    assert_int_equal(udpai_worker_counts_decode(UDPAI_STR("\1\1\1\1\1\1\1\1\1"), &decoded),
-                     UDPA_ERR_MALFORMED);
+    assert_int_equal(udpai_worker_counts_decode(bytes, &decoded, &readings), UDPA_ERR_MALFORMED);
+    assert_int_equal(
+        udpai_worker_counts_decode(UDPAI_STR("\1\1\1\1\1\1\1\1\1"), &decoded, &readings),
+        UDPA_ERR_MALFORMED);
+    udpai_strbuf_done(&encoded);
 }
 
 static void

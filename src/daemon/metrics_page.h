@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page /metrics. It is made of a snapshot that is at most a second old, however many ask, and
+ * what that costs depends on the numbers of types and sources alone. On the loop. */
+#ifndef UDPAI_DAEMON_METRICS_PAGE_H
+#define UDPAI_DAEMON_METRICS_PAGE_H
+
+#include "daemon/certificates.h"
+#include "daemon/runtime.h"
+#include "daemon/workers.h"
+
+typedef struct udpai_metrics_page udpai_metrics_page;
+
+/* Everything is borrowed until the end. */
+typedef struct udpai_metrics_page_env {
+    udpa_endpoint *endpoint;
+    const udpai_runtime *runtime;
+    const udpai_plan *plan;
+    udpai_workers *const *workers;       /* *workers NULL: there are none, or none any more */
+    udpai_durable_engine *const *engine; /* *engine NULL: nothing is kept; else it is of SQLite */
+} udpai_metrics_page_env;
+
+udpa_err udpai_metrics_page_new(udpai_metrics_page **ret_page, const udpai_metrics_page_env *env);
+udpai_metrics_page *udpai_metrics_page_free(udpai_metrics_page *page);
+/* Those of the node, until others are set; NULL: none are known. */
+void udpai_metrics_page_set_certificates(udpai_metrics_page *page,
+                                         const udpai_certificates *certificates);
+/* For a client that accepts this. *ret_type is static, *ret_text a reference. UDPA_ERR_NOMEM */
+udpa_err udpai_metrics_page_read(udpai_metrics_page *page,
+                                 udpai_str accept,
+                                 const char **ret_type,
+                                 udpa_bytes **ret_text);
+
+#endif
