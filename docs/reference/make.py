@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the reference, docs/reference/bootstrap.md and protocol.md, from the .proto files of our own
-packages and their comments. Without arguments both pages; tests/lint/reference.py sees that they are
-up to date, and that the comments of udpa.config.v1 are complete.
+"""Writes the reference: docs/reference/bootstrap.md and protocol.md from the .proto files of our own
+packages and their comments, metrics.md from the list of metrics. tests/lint/reference.py sees that the
+pages are up to date, and that the comments of udpa.config.v1 are complete.
 
 Reads .proto files as ours are written: a statement a line, comments above it, one enum, message,
 oneof, service or field at a time. Anything else is an error that names the line.
@@ -25,6 +25,7 @@ PROTOCOL = [
     'udpa/service/events/v1/events.proto',
     'udpa/status/v1/status.proto',
 ]
+METRICS = 'src/metrics/list.h'
 BOOTSTRAP = ['udpa/config/v1/bootstrap.proto', 'udpa/config/v1/resource_provider.proto']
 
 NUMBERS = ('double', 'float', 'int32', 'int64', 'uint32', 'uint64', 'fixed32', 'fixed64')
@@ -314,7 +315,54 @@ def protocol_page(root):
     return '\n'.join(lines) + '\n'
 
 
-PAGES = {'bootstrap.md': bootstrap_page, 'protocol.md': protocol_page}
+# ---- metrics ----
+
+LIST = re.compile(r'#define UDPAI_METRIC_MAP\(X\)(.*?[^\\])\n', re.DOTALL)
+ROW = re.compile(r'/\* (?P<section>[^*]+) \*/|'
+                 r'X\((?P<number>\w+), (?P<kind>\w+), (?P<label>\w+), (?P<source>\w+), '
+                 r'"(?P<name>\w+)", "(?P<help>[^"]+)"\)')
+COUNTED = {'NODE': 'the node', 'PROCESSES': 'the node and its workers, added up', 'WORKER': 'each worker'}
+SUFFIX = {'COUNTER': '_total'}
+
+
+def metric_rows(root):
+    """The matches of ROW in the list of metrics, in their order."""
+    found = LIST.search((root / METRICS).read_text(encoding='utf-8'))
+    text = re.sub(r'\s*\\\n\s*', ' ', found[1]) if found else ''
+    rows = list(ROW.finditer(text))
+    left = ROW.sub('', text).strip()
+    if left or not rows:
+        raise Malformed(f'{METRICS}: "{left[:60]}" cannot be read')
+    return rows
+
+
+def metrics_page(root):
+    lines = [
+        '# Reference: metrics',
+        '',
+        MADE.format(of=METRICS),
+        '',
+        'What `GET /metrics` of an HTTP socket has; [the guide](../guide/observing.md) shows how to read it. Counters',
+        'are shown with the `_total` that their series have, histograms without `_bucket`, `_sum` and `_count`.',
+        'A series is there once it has a value: `udpa_replica_*`, for example, at replicas.',
+        '',
+        'No label has the name, identity or address of a client, or of a resource. `type` is a type URL: of those',
+        'that the program does not know the first 100 have series of their own, and all later ones are `other`. So are',
+        'sources beyond the first 100; `source` is the name of a configured source, or the path of a directory, and',
+        'dynamic sources, and those of client groups, are added up as `(dynamic)` and `(client groups)`. `code` is a',
+        'status of gRPC, such as `permission_denied`.',
+    ]
+    for row in metric_rows(root):
+        if row['section']:
+            lines += ['', f'## {row["section"].capitalize()}', '']
+            continue
+        label = f', by `{row["label"].lower()}`' if row['label'] != 'NONE' else ''
+        lines += [f'- **`{row["name"]}{SUFFIX.get(row["kind"], "")}`** ({row["kind"].lower()}{label}; '
+                  f'{COUNTED[row["source"]]})', f'  {escape(row["help"])}']
+    return '\n'.join(lines) + '\n'
+
+
+PAGES = {'bootstrap.md': bootstrap_page, 'protocol.md': protocol_page, 'metrics.md': metrics_page}
 
 
 def main():

@@ -191,7 +191,7 @@ udpai_workers_next(const udpai_workers *workers, size_t *at, udpai_worker_facts 
     *ret_facts = (udpai_worker_facts){
         .number = worker->number,
         .pid = worker->is_running ? worker->process.pid : 0,
-        .readings = udpai_bytes_view(worker->readings),
+        .readings = worker->readings ? udpai_bytes_view(worker->readings) : (udpai_str){0},
         .is_up = worker->readings && udpai_monotonic_ms() - worker->counted_ms < SILENT_MS,
     };
     return true;

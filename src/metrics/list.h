@@ -54,9 +54,9 @@
       "Requests on streams that the ACL has denied, or would deny in a dry run.")                  \
     /* what is sent */                                                                             \
     X(DELIVERIES, COUNTER, TYPE, PROCESSES, "udpa_deliveries",                                     \
-      "Responses and publications with resources or removals that were sent.")                     \
+      "Responses of xDS and publications of UDPA that subscribers were sent.")                     \
     X(DELIVERY_BYTES, COUNTER, TYPE, PROCESSES, "udpa_delivery_bytes",                             \
-      "Bytes of these messages, before TLS.")                                                      \
+      "Bytes of what udpa_deliveries_total counts, before TLS.")                                   \
     X(ACKS, COUNTER, TYPE, PROCESSES, "udpa_acks", "Deliveries that their peer has acknowledged.") \
     X(NACKS, COUNTER, TYPE, PROCESSES, "udpa_nacks",                                               \
       "Deliveries that their peer has answered with a NACK.")                                      \
@@ -82,7 +82,7 @@
     X(SOURCE_CONNECTED, GAUGE, SOURCE, NODE, "udpa_source_connected",                              \
       "Whether the source has a stream, or was read.")                                             \
     X(SOURCE_ACTIVE, GAUGE, SOURCE, NODE, "udpa_source_active",                                    \
-      "Whether the source is active: connected, and it has sent something.")                       \
+      "Whether the source is active: connected, and something was received.")                      \
     X(SOURCE_CONNECTS, COUNTER, SOURCE, NODE, "udpa_source_connects",                              \
       "Streams of the source that were opened.")                                                   \
     X(SOURCE_FAILURES, COUNTER, SOURCE, NODE, "udpa_source_failures",                              \

@@ -544,8 +544,10 @@ count_sent(udpai_udpa *udpa, const udpai_delivery *delivery)
     if (!sent->traffic)
         sent->traffic = udpai_hub_traffic(udpa->session.hub,
                                           udpai_subscription_type_url(delivery->subscription));
-    udpai_meter_add(sent->traffic->deliveries, 1);
-    udpai_meter_add(sent->traffic->bytes, delivery->body->size_bytes);
+    if (delivery->kind != UDPAI_DELIVERY_COMPLETE) {
+        udpai_meter_add(sent->traffic->deliveries, 1);
+        udpai_meter_add(sent->traffic->bytes, delivery->body->size_bytes);
+    }
     sent->n_resources += delivery->body->resources.n;
     sent->n_removals += delivery->body->removed.n;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/ is what docs/reference/make.py makes of the .proto files, each of which is on a page. Each
+"""docs/reference/ is what docs/reference/make.py makes of the .proto files, each of which is on a page, and of
+the list of metrics. Each
 message, field and service of them has a comment. In udpa.config.v1 it ends with what the reference needs:
 Default of each field, Unit of numbers and durations, and of what is written as one value an Example that is
 one."""
@@ -111,7 +112,7 @@ def check(root, _arguments):
         for name, page in make.PAGES.items():
             there = root / make.HERE / name
             if not there.exists() or there.read_text(encoding='utf-8') != page(root):
-                yield f'{make.HERE}/{name}: is not what its .proto files make: run {make.HERE}/make.py'
+                yield f'{make.HERE}/{name}: is not what its sources make: run {make.HERE}/make.py'
     except (make.Malformed, FileNotFoundError) as error:
         yield str(error)
 
@@ -146,11 +147,21 @@ message Bootstrap {
 '''
 
 
+LIST = '''#define UDPAI_METRIC_MAP(X) \\
+    /* what is sent */ \\
+    X(ACKS, COUNTER, TYPE, PROCESSES, "udpa_acks", \\
+      "Deliveries that were acknowledged.")
+
+#endif
+'''
+
+
 def plant(text):
     """A tree with this file as the bootstrap file, and its pages."""
     files = {f'{make.PROTO}/{path}': HEAD.format('other') for path in make.PROTOCOL}
     files |= {f'{make.PROTO}/{make.BOOTSTRAP[0]}': text,
-              f'{make.PROTO}/{make.BOOTSTRAP[1]}': HEAD.format(make.CONFIG)}
+              f'{make.PROTO}/{make.BOOTSTRAP[1]}': HEAD.format(make.CONFIG),
+              make.METRICS: LIST}
     return lint.tree(files)
 
 
@@ -162,7 +173,7 @@ def write_pages(root):
 
 def self_test():
     with plant(GOOD) as root:
-        lint.expect(check(root, None), 'bootstrap.md: is not', 'protocol.md: is not')
+        lint.expect(check(root, None), 'bootstrap.md: is not', 'protocol.md: is not', 'metrics.md: is not')
         write_pages(root)
         lint.expect(check(root, None))
         text = (root / make.HERE / 'bootstrap.md').read_text(encoding='utf-8')
@@ -187,6 +198,13 @@ def self_test():
             lint.expect(check(root, None), pattern)
     with plant(GOOD.replace('reserved 4;', 'extensions 4 to 5;')) as root:
         lint.expect(check(root, None), ':22: "extensions 4 to 5;.*" cannot be read')
+    with plant(GOOD) as root:
+        write_pages(root)
+        text = (root / make.HERE / 'metrics.md').read_text(encoding='utf-8')
+        for part in ('## What is sent', '**`udpa_acks_total`** (counter, by `type`; ', 'were acknowledged.'):
+            lint.expect([] if part in text else [part])
+        (root / make.METRICS).write_text(LIST.replace('"udpa_acks",', '"udpa_acks"'), encoding='utf-8')
+        lint.expect(check(root, None), 'list.h: "X.ACKS.* cannot be read')
     with plant(GOOD) as root:
         write_pages(root)
         other = root / make.PROTO / 'udpa/other.proto'

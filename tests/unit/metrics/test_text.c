@@ -43,12 +43,14 @@ a_counter_has_its_suffix_where_the_format_wants_it(void **state)
     udpai_metric_put(snapshot, UDPAI_METRIC_DELIVERY_BYTES, UDPAI_STR("com.acme.A"), 12);
     udpai_metric_put(snapshot, UDPAI_METRIC_DELIVERY_BYTES, UDPAI_STR("com.acme.B"), 9e15 - 1);
     assert_text(snapshot, UDPAI_METRIC_PROMETHEUS,
-                "# HELP udpa_delivery_bytes_total Bytes of these messages, before TLS.\n"
+                "# HELP udpa_delivery_bytes_total Bytes of what udpa_deliveries_total counts, "
+                "before TLS.\n"
                 "# TYPE udpa_delivery_bytes_total counter\n"
                 "udpa_delivery_bytes_total{type=\"com.acme.A\"} 12\n"
                 "udpa_delivery_bytes_total{type=\"com.acme.B\"} 8999999999999999\n");
     assert_text(snapshot, UDPAI_METRIC_OPENMETRICS,
-                "# HELP udpa_delivery_bytes Bytes of these messages, before TLS.\n"
+                "# HELP udpa_delivery_bytes Bytes of what udpa_deliveries_total counts, "
+                "before TLS.\n"
                 "# TYPE udpa_delivery_bytes counter\n"
                 "# UNIT udpa_delivery_bytes bytes\n"
                 "udpa_delivery_bytes_total{type=\"com.acme.A\"} 12\n"

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is counted of responses and of what clients answer, in both protocols. */
+#include "tests/harness/metered.h"
+#include "xds_test.h"
+
+static int64_t
+counted(const xds_one *self, udpai_metric metric)
+{
+    return metered(udpai_hub_meters(self->world.hub.hub), metric, xds_type_url("CDS"));
+}
+
+static void
+each_response_is_acknowledged_or_rejected(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/a=1");
+    xds_subscribe(&self->client, "CDS", "");
+    assert_int_equal(counted(self, UDPAI_METRIC_ACKS), 0);
+    xds_expect(&self->client, "CDS[a]");
+    assert_int_equal(counted(self, UDPAI_METRIC_DELIVERIES), 1);
+    assert_true(counted(self, UDPAI_METRIC_DELIVERY_BYTES) > 20);
+    xds_ack(&self->client, "CDS");
+    assert_int_equal(counted(self, UDPAI_METRIC_ACKS), 1);
+    xds_change(&self->world, "+CDS/a=2");
+    xds_expect(&self->client, "CDS[a]");
+    xds_nack(&self->client, "CDS", "no");
+    assert_int_equal(counted(self, UDPAI_METRIC_DELIVERIES), 2);
+    assert_int_equal(counted(self, UDPAI_METRIC_ACKS), 1);
+    assert_int_equal(counted(self, UDPAI_METRIC_NACKS), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_response_is_acknowledged_or_rejected,
+                                        xds_one_setup_delta, xds_one_teardown),
+        cmocka_unit_test_setup_teardown(each_response_is_acknowledged_or_rejected,
+                                        xds_one_setup_sotw, xds_one_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
