@@ -3,13 +3,11 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
 
-#define LINE_MAX_BYTES 2048
 #define LIMIT_BURST 10
 #define LIMIT_INTERVAL_MS 10000
 
@@ -27,6 +25,7 @@ static struct {
     atomic_int threshold; /* the lowest level that somebody has */
     atomic_int level;     /* of components that have none of their own */
     udpa_log_fn sink;
+    udpai_log_line_fn line_sink; /* of both at most one is set */
     void *userdata;
 } log_to = {.threshold = UDPA_LOG_SILENT, .level = UDPA_LOG_SILENT};
 
@@ -55,21 +54,43 @@ forget_components(void)
         atomic_store(&components[i].level, NO_LEVEL);
 }
 
+static bool
+has_sink(void)
+{
+    return log_to.sink || log_to.line_sink;
+}
+
+static void
+set_level(udpa_log_level threshold)
+{
+    forget_components();
+    atomic_store(&log_to.level, has_sink() ? (int)threshold : UDPA_LOG_SILENT);
+    atomic_store(&log_to.threshold, has_sink() ? (int)threshold : UDPA_LOG_SILENT);
+}
+
 void
 udpa_log_set_sink(udpa_log_level threshold, udpa_log_fn sink, void *userdata)
 {
     log_to.sink = sink;
+    log_to.line_sink = NULL;
     log_to.userdata = userdata;
-    forget_components();
-    atomic_store(&log_to.level, sink ? (int)threshold : UDPA_LOG_SILENT);
-    atomic_store(&log_to.threshold, sink ? (int)threshold : UDPA_LOG_SILENT);
+    set_level(threshold);
+}
+
+void
+udpai_log_set_line_sink(udpa_log_level threshold, udpai_log_line_fn sink, void *userdata)
+{
+    log_to.sink = NULL;
+    log_to.line_sink = sink;
+    log_to.userdata = userdata;
+    set_level(threshold);
 }
 
 void
 udpai_log_set_threshold(udpa_log_level threshold, const udpai_log_component_level *levels, size_t n)
 {
     int lowest = (int)threshold;
-    if (!log_to.sink)
+    if (!has_sink())
         return;
     forget_components();
     for (size_t i = 0; i < n; i++) {
@@ -108,22 +129,111 @@ is_enabled(udpa_log_level level, const char *component)
     return (int)level >= atomic_load_explicit(&log_to.level, memory_order_relaxed);
 }
 
+const char *
+udpai_log_key_name(udpai_log_key key)
+{
+    static const char *const names[UDPAI_LOG_KEYS] = {
+        [UDPAI_LOG_PEER] = "peer",       [UDPAI_LOG_IDENTITY] = "identity",
+        [UDPAI_LOG_ADDRESS] = "address", [UDPAI_LOG_SOURCE] = "source",
+        [UDPAI_LOG_TYPE] = "type",       [UDPAI_LOG_NAME] = "name",
+        [UDPAI_LOG_VERSION] = "version", [UDPAI_LOG_CODE] = "code",
+    };
+    return (unsigned)key < UDPAI_LOG_KEYS ? names[key] : "?";
+}
+
+udpai_str
+udpai_log_code_of(udpa_err err)
+{
+    static const char *const names[] = {
+        "OK",
+        "CANCELLED",
+        "UNKNOWN",
+        "INVALID_ARGUMENT",
+        "DEADLINE_EXCEEDED",
+        "NOT_FOUND",
+        "ALREADY_EXISTS",
+        "PERMISSION_DENIED",
+        "RESOURCE_EXHAUSTED",
+        "FAILED_PRECONDITION",
+        "ABORTED",
+        "OUT_OF_RANGE",
+        "UNIMPLEMENTED",
+        "INTERNAL",
+        "UNAVAILABLE",
+        "DATA_LOSS",
+        "UNAUTHENTICATED",
+    };
+    int status = udpa_err_to_grpc(err);
+    bool is_known = status >= 0 && (size_t)status < UDPAI_ARRAY_LEN(names);
+    return udpai_str_from(is_known ? names[status] : "UNKNOWN");
+}
+
+udpai_str
+udpai_log_code(const udpa_error *error)
+{
+    return error ? udpai_log_code_of(udpa_error_code(error)) : (udpai_str){0};
+}
+
+/* A peer's text must not forge further lines, nor do anything to a terminal. */
+static void
+mask_hidden(char *text)
+{
+    char *to = text;
+    uint32_t point;
+    udpai_utf8_mend(text); /* the cut may have fallen into a character */
+    udpai_str rest = udpai_str_from(text);
+    for (size_t len; rest.len; rest.data += len, rest.len -= len) {
+        len = udpai_utf8_decode(rest, &point);
+        bool is_hidden = udpai_utf8_is_hidden(point);
+        memmove(to, rest.data, len);
+        if (is_hidden)
+            *to = point < 0xa0 ? ' ' : '?';
+        to += is_hidden ? 1 : len;
+    }
+    *to = '\0';
+}
+
+static void
+write_line(const udpai_log_line *line, const char *format, va_list arguments)
+{
+    char message[UDPAI_LOG_MESSAGE_MAX];
+    udpai_log_line written = *line;
+    vsnprintf(message, sizeof(message), format, arguments);
+    mask_hidden(message);
+    written.message = message;
+    if (log_to.line_sink)
+        log_to.line_sink(&written, log_to.userdata);
+    else if (log_to.sink)
+        log_to.sink(line->level, line->component, message, log_to.userdata);
+}
+
 void
 udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
 {
-    char line[LINE_MAX_BYTES];
+    const udpai_log_line line = {.level = level, .component = component};
     va_list arguments;
     if (!is_enabled(level, component))
         return;
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    write_line(&line, format, arguments);
     va_end(arguments);
-    udpai_utf8_mend(line);        /* the cut may fall into a character */
-    for (char *c = line; *c; c++) /* a peer's text must not forge further lines */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-    if (log_to.sink)
-        log_to.sink(level, component, line, log_to.userdata);
+}
+
+void
+udpai_log_write_about(udpa_log_level level,
+                      const char *component,
+                      const udpai_log_field *fields,
+                      size_t n_fields,
+                      const char *format,
+                      ...)
+{
+    const udpai_log_line line = {level, component, NULL, fields, n_fields};
+    va_list arguments;
+    if (!is_enabled(level, component))
+        return;
+    va_start(arguments, format);
+    write_line(&line, format, arguments);
+    va_end(arguments);
 }
 
 int
@@ -151,4 +261,13 @@ udpai_log_allow_burst(udpai_log_limit *limit,
     *ret_n_suppressed = limit->n_suppressed;
     limit->n_suppressed = 0;
     return 1;
+}
+
+const char *
+udpai_log_more(char room[UDPAI_LOG_MORE_MAX], unsigned n_suppressed)
+{
+    room[0] = '\0';
+    if (n_suppressed)
+        snprintf(room, UDPAI_LOG_MORE_MAX, " (%u more not shown)", n_suppressed);
+    return room;
 }

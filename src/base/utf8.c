@@ -105,3 +105,11 @@ udpai_utf8_decode(udpai_str text, uint32_t *ret_point)
         *ret_point = *ret_point << 6 | (bytes[i] & 0x3f);
     return len;
 }
+
+bool
+udpai_utf8_is_hidden(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 ||
+           (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
+           point == 0x200e || point == 0x200f || point == 0x61c;
+}

@@ -14,6 +14,9 @@ void udpai_utf8_mend(char *text);
 /* The length in bytes of the well-formed sequence that the text begins with, and what character it
  * is; 0: it begins with none. */
 size_t udpai_utf8_decode(udpai_str text, uint32_t *ret_point);
+/* Must a terminal not be given this character of a peer? What it obeys (C0, DEL, C1), what ends a
+ * line, and what turns the direction of text could make one text look like another. */
+bool udpai_utf8_is_hidden(uint32_t point);
 /* The beginning of valid text, at most so many bytes, and no character cut in two. */
 udpai_str udpai_utf8_cut(udpai_str text, size_t max);
 

@@ -20,13 +20,10 @@ next(udpai_str text, uint32_t *ret_point)
     return (udpai_str){text.data, len ? len : 1};
 }
 
-/* Line separators, and what turns the direction, could make one text look like another. */
 static bool
 is_hidden(uint32_t point)
 {
-    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 ||
-           (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
-           point == 0x200e || point == 0x200f || point == UINT32_MAX;
+    return point == UINT32_MAX || udpai_utf8_is_hidden(point);
 }
 
 static size_t

@@ -6,33 +6,40 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <udpa/log.h>
-
+#include "base/log.h"
 #include "tests/harness/test.h"
 
 typedef struct log_lines {
     const char *component;
     size_t n;
-    char text[65536]; /* those that were not looked at yet, each with its newline */
+    char text[65536];   /* those that were not looked at yet, each with its newline */
+    char fields[65536]; /* of the last one: "key=value key=value" */
 } log_lines;
 
 static inline void
-log_lines_take(udpa_log_level level, const char *component, const char *message, void *userdata)
+log_lines_take(const udpai_log_line *line, void *userdata)
 {
     log_lines *self = userdata;
-    size_t len = strlen(self->text);
-    (void)level;
-    if (strcmp(component, self->component) != 0)
+    size_t len = strlen(self->text), at = 0;
+    if (strcmp(line->component, self->component) != 0)
         return;
     self->n++;
-    snprintf(self->text + len, sizeof(self->text) - len, "%s\n", message);
+    snprintf(self->text + len, sizeof(self->text) - len, "%s\n", line->message);
+    self->fields[0] = '\0';
+    for (size_t i = 0; i < line->n_fields; i++) {
+        const udpai_log_field *field = &line->fields[i];
+        if (field->value.len)
+            at += (size_t)snprintf(self->fields + at, sizeof(self->fields) - at, "%s%s=%.*s",
+                                   at ? " " : "", udpai_log_key_name(field->key),
+                                   (int)field->value.len, field->value.data);
+    }
 }
 
 static inline void
 log_lines_begin(log_lines *self, udpa_log_level level, const char *component)
 {
     *self = (log_lines){.component = component};
-    udpa_log_set_sink(level, log_lines_take, self);
+    udpai_log_set_line_sink(level, log_lines_take, self);
 }
 
 static inline void
@@ -47,6 +54,13 @@ log_lines_expect(log_lines *self, const char *lines)
 {
     assert_string_equal(self->text, lines);
     self->text[0] = '\0';
+}
+
+/* The last line had these fields. */
+static inline void
+log_lines_expect_fields(const log_lines *self, const char *fields)
+{
+    assert_string_equal(self->fields, fields);
 }
 
 #endif

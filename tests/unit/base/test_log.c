@@ -136,6 +136,81 @@ text_cannot_forge_a_line(void **state)
 }
 
 static void
+text_cannot_change_a_terminal(void **state)
+{
+    (void)state;
+    udpa_log_set_sink(UDPA_LOG_DEBUG, remember, &seen);
+    udpai_log(UDPA_LOG_INFO, "test",
+              "a\xc2\x9b"
+              "2Jb\xc2\x85"
+              "c\u202ed\u2066e\u2028f\u061cg\xe2\x80");
+    assert_string_equal(seen.message, "a 2Jb c?d?e?f?g??");
+}
+
+/* ---- fields ---- */
+
+static struct {
+    unsigned n;
+    char text[512];
+} seen_line;
+
+static void
+remember_line(const udpai_log_line *line, void *userdata)
+{
+    assert_ptr_equal(userdata, &seen_line);
+    seen_line.n++;
+    int at = snprintf(seen_line.text, sizeof(seen_line.text), "%s %s: %s",
+                      udpa_log_level_name(line->level), line->component, line->message);
+    for (size_t i = 0; i < line->n_fields; i++)
+        at += snprintf(seen_line.text + at, sizeof(seen_line.text) - (size_t)at, " %s=%.*s",
+                       udpai_log_key_name(line->fields[i].key), (int)line->fields[i].value.len,
+                       line->fields[i].value.data);
+}
+
+static void
+fields_reach_a_sink_that_takes_them(void **state)
+{
+    (void)state;
+    const udpai_str name = UDPAI_STR("a\nb");
+    seen_line.n = 0;
+    udpai_log_set_line_sink(UDPA_LOG_INFO, remember_line, &seen_line);
+    udpai_log_about(UDPA_LOG_INFO, "x",
+                    UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}, {UDPAI_LOG_CODE, UDPAI_STR("IO")}),
+                    "source %.*s: lost", UDPAI_SHOWN(name));
+    assert_string_equal(seen_line.text, "info x: source a b: lost source=a\nb code=IO");
+    udpai_log(UDPA_LOG_ERROR, "x", "nothing known");
+    assert_string_equal(seen_line.text, "error x: nothing known");
+    udpai_log_about(UDPA_LOG_DEBUG, "x", UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}), "not enabled");
+    assert_int_equal(seen_line.n, 2);
+    udpai_log_set_line_sink(UDPA_LOG_INFO, NULL, NULL);
+    assert_false(udpai_log_enabled(UDPA_LOG_ERROR));
+}
+
+static void
+a_plain_sink_receives_lines_with_fields_too(void **state)
+{
+    (void)state;
+    udpai_log_set_line_sink(UDPA_LOG_DEBUG, remember_line, &seen_line);
+    udpa_log_set_sink(UDPA_LOG_INFO, remember, &seen);
+    udpai_log_about(UDPA_LOG_INFO, "x", UDPAI_ABOUT({UDPAI_LOG_PEER, UDPAI_STR("p")}), "%d", 7);
+    udpai_log_about(UDPA_LOG_DEBUG, "x", UDPAI_ABOUT({UDPAI_LOG_PEER, UDPAI_STR("p")}), "%d", 8);
+    assert_int_equal(seen.n, 1);
+    assert_string_equal(seen.message, "7");
+}
+
+static void
+keys_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"peer", "identity", "address", "source",
+                                        "type", "name",     "version", "code"};
+    assert_int_equal(UDPAI_LOG_KEYS, UDPAI_ARRAY_LEN(names));
+    for (int key = 0; key < UDPAI_LOG_KEYS; key++)
+        assert_string_equal(udpai_log_key_name((udpai_log_key)key), names[key]);
+    assert_string_equal(udpai_log_key_name(UDPAI_LOG_KEYS), "?");
+}
+
+static void
 long_lines_are_cut_between_characters(void **state)
 {
     (void)state;
@@ -191,6 +266,28 @@ limit_lets_a_burst_through_and_counts_the_rest(void **state)
 }
 
 static void
+what_was_left_out_is_written_if_anything_was(void **state)
+{
+    (void)state;
+    char room[UDPAI_LOG_MORE_MAX];
+    assert_string_equal(udpai_log_more(room, 0), "");
+    assert_string_equal(udpai_log_more(room, 3), " (3 more not shown)");
+    assert_string_equal(udpai_log_more(room, UINT32_MAX), " (4294967295 more not shown)");
+}
+
+static void
+an_error_has_a_code(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = udpa_error_new(UDPA_ERR_LIMIT, NULL, "x");
+    assert_int_equal(udpai_log_code(NULL).len, 0);
+    assert_string_equal(udpai_log_code(error).data, "RESOURCE_EXHAUSTED");
+    assert_string_equal(udpai_log_code_of(UDPA_ERR_DENIED).data, "PERMISSION_DENIED");
+    assert_string_equal(udpai_log_code_of(UDPA_ERR_UNAUTHENTICATED).data, "UNAUTHENTICATED");
+    assert_string_equal(udpai_log_code_of(UDPA_OK).data, "OK");
+}
+
+static void
 limit_works_from_the_first_millisecond(void **state)
 {
     (void)state;
@@ -209,9 +306,15 @@ main(void)
         cmocka_unit_test_setup(components_have_levels_of_their_own, silence),
         cmocka_unit_test_setup(components_are_bounded, silence),
         cmocka_unit_test_setup(text_cannot_forge_a_line, silence),
+        cmocka_unit_test_setup(text_cannot_change_a_terminal, silence),
+        cmocka_unit_test_setup(fields_reach_a_sink_that_takes_them, silence),
+        cmocka_unit_test_setup(a_plain_sink_receives_lines_with_fields_too, silence),
+        cmocka_unit_test(keys_have_names),
         cmocka_unit_test_setup(long_lines_are_cut_between_characters, silence),
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(limit_lets_a_burst_through_and_counts_the_rest),
+        cmocka_unit_test(what_was_left_out_is_written_if_anything_was),
+        cmocka_unit_test(an_error_has_a_code),
         cmocka_unit_test(limit_works_from_the_first_millisecond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,10 +233,26 @@ characters_are_decoded(void **state)
     }
 }
 
+static void
+what_a_terminal_obeys_is_hidden(void **state)
+{
+    (void)state;
+    static const uint32_t hidden[] = {0,      0x1b,   0x1f,   0x7f,   0x80,   0x9f,   0x61c, 0x200e,
+                                      0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069};
+    static const uint32_t shown[] = {' ',    '~',    0xa0,   0xe9,   0x61b,  0x61d,  0x200d,
+                                     0x2010, 0x2027, 0x202f, 0x2065, 0x206a, 0x20ac, 0x1f600};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(hidden); i++)
+        assert_true(udpai_utf8_is_hidden(hidden[i]));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(shown); i++)
+        assert_false(udpai_utf8_is_hidden(shown[i]));
+    assert_false(udpai_utf8_is_hidden(0x2030));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_terminal_obeys_is_hidden),
         cmocka_unit_test(every_code_point_is_valid_but_surrogates_and_zero),
         cmocka_unit_test(code_points_above_the_last_are_not_valid),
         cmocka_unit_test(every_short_sequence_agrees_with_the_plain_decoder),
