@@ -13,6 +13,9 @@
 #define SECOND_MS 1000
 /* Of all clients together, in a second: a node that all come back to writes no more. */
 #define LINES_PER_SECOND 1000
+/* Of one peer at once; as many as that it may have again later, one after the other. */
+#define LINES_OF_PEER 1000
+#define REGAIN_MS 100
 #define LINE_MAX_BYTES 1536
 #define LABEL_MAX_BYTES 768
 #define REASON_MAX 512
@@ -24,8 +27,15 @@ typedef enum line_kind {
     LINE_KINDS,
 } line_kind;
 
+/* What is written: views, or in one piece of memory with what they lead to. */
+typedef struct client_line {
+    const char *text;
+    udpai_log_field about[UDPAI_LOG_KEYS];
+    size_t n_about;
+} client_line;
+
 typedef struct waiting_line {
-    char *text; /* NULL: none waits */
+    client_line *line; /* NULL: none waits */
     uint64_t since_ms, number;
 } waiting_line;
 
@@ -34,6 +44,7 @@ typedef struct speaker {
     udpai_client_log *log;
     udpai_timer timer; /* set: a line was written within the last second */
     size_t n_clients;
+    udpai_client_budget *budget; /* of its peer, and of some others */
     waiting_line lines[LINE_KINDS];
     unsigned n_left_out;
     udpai_str key; /* its text follows the struct */
@@ -43,7 +54,8 @@ struct udpai_logged_client {
     speaker *about;
     size_t n_sessions;
     int64_t since_us;
-    udpai_str label; /* in words, and the key; its text follows the struct */
+    udpai_str label; /* in words, and the key; the texts follow the struct */
+    udpai_str id, address, identity;
 };
 
 static udpai_str
@@ -68,10 +80,29 @@ udpai_client_log_init(udpai_client_log *log, udpai_wheel *wheel)
 
 /* ---- writing ---- */
 
+/* A peer may have any number of clients, such as all those behind one address. They may come at
+ * once, but one that is never done gets no more than this. */
+static bool
+is_within_budget(udpai_client_budget *budget, uint64_t now_ms)
+{
+    uint64_t n_regained = (now_ms - budget->since_ms) / REGAIN_MS;
+    budget->since_ms += n_regained * REGAIN_MS;
+    budget->n_spent = budget->n_spent > n_regained ? budget->n_spent - (unsigned)n_regained : 0;
+    if (budget->n_spent >= LINES_OF_PEER)
+        return false;
+    budget->n_spent++;
+    return true;
+}
+
 /* All clients together have a limit, too, in which what is left out is counted over all. */
 static bool
-is_allowed(udpai_client_log *log)
+is_allowed(speaker *self)
 {
+    udpai_client_log *log = self->log;
+    if (!is_within_budget(self->budget, log->wheel->now_ms)) {
+        log->n_left_out++;
+        return false;
+    }
     if (log->wheel->now_ms >= log->window_end_ms) {
         log->window_end_ms = log->wheel->now_ms + SECOND_MS;
         log->n_in_window = 0;
@@ -93,45 +124,62 @@ put_left_out(char *room, size_t size, unsigned n, const char *about)
 }
 
 static void
-write_line(speaker *self, const char *text, uint64_t since_ms)
+write_line(speaker *self, const client_line *line, uint64_t since_ms)
 {
     udpai_client_log *log = self->log;
     char ago[48] = "", of_it[64], of_others[64];
     uint64_t late_ms = log->wheel->now_ms - since_ms;
     udpai_timer_set(log->wheel, &self->timer, log->wheel->now_ms + SECOND_MS);
-    if (!is_allowed(log))
+    if (!is_allowed(self))
         return;
     if (late_ms)
         snprintf(ago, sizeof(ago), " (%" PRIu64 " ms ago)", late_ms);
     put_left_out(of_it, sizeof(of_it), self->n_left_out, "it");
     put_left_out(of_others, sizeof(of_others), log->n_left_out, "all clients");
-    udpai_log(UDPA_LOG_INFO, LOG, "%s%s%s%s", text, ago, of_it, of_others);
+    udpai_log_write_about(UDPA_LOG_INFO, LOG, line->about, line->n_about, "%s%s%s%s", line->text,
+                          ago, of_it, of_others);
     self->n_left_out = log->n_left_out = 0;
+}
+
+static client_line *
+copy_line(const client_line *line)
+{
+    udpai_str text = udpai_str_from(line->text);
+    size_t size = sizeof(*line) + text.len + 1;
+    for (size_t i = 0; i < line->n_about; i++)
+        size += line->about[i].value.len;
+    client_line *copy = udpai_alloc(size);
+    if (!copy)
+        return NULL;
+    char *at = (char *)(copy + 1);
+    *copy = *line;
+    copy->text = udpai_str_put_terminated(&at, text).data;
+    for (size_t i = 0; i < line->n_about; i++)
+        copy->about[i].value = udpai_str_put(&at, line->about[i].value);
+    return copy;
 }
 
 /* A later line of the same kind has more than the one that waits. */
 static void
-keep_waiting(speaker *self, line_kind kind, const char *text)
+keep_waiting(speaker *self, line_kind kind, const client_line *line)
 {
-    waiting_line *line = &self->lines[kind];
-    size_t size = strlen(text) + 1;
-    char *copy = udpai_alloc(size);
-    if (!copy || line->text)
+    waiting_line *waiting = &self->lines[kind];
+    client_line *copy = copy_line(line);
+    if (!copy || waiting->line)
         self->n_left_out++;
     if (!copy)
         return;
-    memcpy(copy, text, size);
-    udpai_free(line->text);
-    *line = (waiting_line){copy, self->log->wheel->now_ms, ++self->log->n_waiting};
+    udpai_free(waiting->line);
+    *waiting = (waiting_line){copy, self->log->wheel->now_ms, ++self->log->n_waiting};
 }
 
 static void
-log_line(speaker *self, line_kind kind, const char *text)
+log_line(speaker *self, line_kind kind, const client_line *line)
 {
     if (udpai_timer_is_set(&self->timer))
-        keep_waiting(self, kind, text);
+        keep_waiting(self, kind, line);
     else
-        write_line(self, text, self->log->wheel->now_ms);
+        write_line(self, line, self->log->wheel->now_ms);
 }
 
 /* The one that has waited longest; NULL: none waits. */
@@ -140,17 +188,17 @@ next_line(speaker *self)
 {
     waiting_line *next = NULL;
     for (size_t i = 0; i < LINE_KINDS; i++)
-        if (self->lines[i].text && (!next || self->lines[i].number < next->number))
+        if (self->lines[i].line && (!next || self->lines[i].number < next->number))
             next = &self->lines[i];
     return next;
 }
 
 static void
-write_next(speaker *self, waiting_line *line)
+write_next(speaker *self, waiting_line *waiting)
 {
-    write_line(self, line->text, line->since_ms);
-    udpai_free(line->text);
-    line->text = NULL;
+    write_line(self, waiting->line, waiting->since_ms);
+    udpai_free(waiting->line);
+    waiting->line = NULL;
 }
 
 /* ---- the client of a line ---- */
@@ -174,13 +222,13 @@ on_second_over(udpai_timer *timer)
 }
 
 static speaker *
-add_speaker(udpai_client_log *log, udpai_str key)
+add_speaker(udpai_client_log *log, udpai_client_budget *budget, udpai_str key)
 {
     speaker *self = udpai_alloc(sizeof(*self) + key.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
-    *self = (speaker){.log = log, .key = udpai_str_put(&at, key)};
+    *self = (speaker){.log = log, .budget = budget, .key = udpai_str_put(&at, key)};
     udpai_timer_init(&self->timer, on_second_over);
     if (udpai_map_add(&log->speakers, self))
         return self;
@@ -209,18 +257,39 @@ find_speaker(udpai_client_log *log, const udpai_session *session, const udpai_no
     udpai_str id = node_id(node);
     snprintf(room, sizeof(room), "%.*s %.*s", UDPAI_SHOWN(peer), UDPAI_SHOWN(id));
     speaker *known = udpai_map_get(&log->speakers, udpai_str_from(room));
-    return known ? known : add_speaker(log, udpai_str_from(room));
+    if (known)
+        return known;
+    udpai_client_budget *budget = &log->budgets[udpai_hash(peer) % UDPAI_CLIENT_BUDGETS];
+    return add_speaker(log, budget, udpai_str_from(room));
+}
+
+static udpai_str
+cut(udpai_str text)
+{
+    return udpai_utf8_cut(text, UDPAI_LOG_VALUE_MAX);
 }
 
 static udpai_logged_client *
-add_client(udpai_client_log *log, speaker *about, udpai_str label)
+add_client(speaker *about,
+           udpai_str label,
+           const udpai_session *session,
+           const udpai_node_info *node)
 {
-    udpai_logged_client *self = udpai_alloc(sizeof(*self) + label.len);
+    udpai_str id = cut(node_id(node)), address = cut(address_of(session));
+    udpai_str identity = cut(udpai_identity_name(session->info.identity));
+    udpai_logged_client *self =
+        udpai_alloc(sizeof(*self) + label.len + id.len + address.len + identity.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
-    *self = (udpai_logged_client){.about = about, .label = udpai_str_put(&at, label)};
-    if (udpai_map_add(&log->clients, self))
+    *self = (udpai_logged_client){
+        .about = about,
+        .label = udpai_str_put(&at, label),
+        .id = udpai_str_put(&at, id),
+        .address = udpai_str_put(&at, address),
+        .identity = udpai_str_put(&at, identity),
+    };
+    if (udpai_map_add(&about->log->clients, self))
         return self;
     udpai_free(self);
     return NULL;
@@ -247,7 +316,7 @@ join(udpai_session *session, const udpai_node_info *node, const char *label)
     udpai_logged_client *client = udpai_map_get(&log->clients, udpai_str_from(label));
     speaker *about = client ? client->about : find_speaker(log, session, node);
     if (!client && about)
-        client = add_client(log, about, udpai_str_from(label));
+        client = add_client(about, udpai_str_from(label), session, node);
     if (!client) {
         if (about && about->n_clients == 0 && !udpai_timer_is_set(&about->timer))
             forget_speaker(about);
@@ -262,27 +331,47 @@ join(udpai_session *session, const udpai_node_info *node, const char *label)
 /* ---- what is written ---- */
 
 static void
+add_about(client_line *line, udpai_log_key key, udpai_str value)
+{
+    if (value.len)
+        line->about[line->n_about++] = (udpai_log_field){key, cut(value)};
+}
+
+static client_line
+line_about(const udpai_logged_client *client, const char *text)
+{
+    client_line line = {.text = text};
+    add_about(&line, UDPAI_LOG_PEER, client->id);
+    add_about(&line, UDPAI_LOG_IDENTITY, client->identity);
+    add_about(&line, UDPAI_LOG_ADDRESS, client->address);
+    return line;
+}
+
+static void
 log_connected(const udpai_session *session)
 {
-    char line[LINE_MAX_BYTES];
+    char text[LINE_MAX_BYTES];
     const udpai_logged_client *client = session->logged;
-    snprintf(line, sizeof(line), "connected: %.*s, protocol %s", (int)client->label.len,
+    snprintf(text, sizeof(text), "connected: %.*s, protocol %s", (int)client->label.len,
              client->label.data, session->ops->name);
-    log_line(client->about, LINE_CONNECTED, line);
+    const client_line line = line_about(client, text);
+    log_line(client->about, LINE_CONNECTED, &line);
 }
 
 static void
 log_disconnected(const udpai_session *session, const udpa_error *why)
 {
-    char line[LINE_MAX_BYTES];
+    char text[LINE_MAX_BYTES];
     const udpai_logged_client *client = session->logged;
     int64_t after_us = udpai_hub_wall_us(session->hub) - client->since_us;
     udpai_str reason = udpai_utf8_cut(
         udpai_str_from(why ? udpa_error_message(why) : "its streams have ended"), REASON_MAX);
-    snprintf(line, sizeof(line), "disconnected: %.*s, after %" PRId64 " s: %.*s",
+    snprintf(text, sizeof(text), "disconnected: %.*s, after %" PRId64 " s: %.*s",
              (int)client->label.len, client->label.data, after_us > 0 ? after_us / 1000000 : 0,
              (int)reason.len, reason.data);
-    log_line(client->about, LINE_DISCONNECTED, line);
+    client_line line = line_about(client, text);
+    add_about(&line, UDPAI_LOG_CODE, udpai_log_code(why));
+    log_line(client->about, LINE_DISCONNECTED, &line);
 }
 
 static void
@@ -336,7 +425,7 @@ udpai_client_log_nack(udpai_session *session,
                       const udpai_node_info *node,
                       const udpai_client_nack *nack)
 {
-    char line[LINE_MAX_BYTES], label[LABEL_MAX_BYTES], more[32] = "", nonce[UDPAI_NONCE_LEN];
+    char text[LINE_MAX_BYTES], label[LABEL_MAX_BYTES], more[32] = "", nonce[UDPAI_NONCE_LEN];
     if (!is_read())
         return;
     put_label(label, session, node);
@@ -351,11 +440,16 @@ udpai_client_log_nack(udpai_session *session,
     if (nack->n_more)
         snprintf(more, sizeof(more), nack->name.len ? " and %zu more" : " (%zu resources)",
                  nack->n_more);
-    snprintf(line, sizeof(line),
+    snprintf(text, sizeof(text),
              "NACK: %s: type %.*s, name '%.*s'%s, version '%.*s', nonce %.*s: %s: %.*s", label,
              UDPAI_SHOWN(nack->type_url), UDPAI_SHOWN(nack->name), more, UDPAI_SHOWN(nack->version),
              UDPAI_NONCE_LEN, nonce, udpa_err_text(code), (int)why.len, why.data);
-    log_line(session->logged->about, LINE_NACK, line);
+    client_line line = line_about(session->logged, text);
+    add_about(&line, UDPAI_LOG_TYPE, nack->type_url);
+    add_about(&line, UDPAI_LOG_NAME, nack->name);
+    add_about(&line, UDPAI_LOG_VERSION, nack->version);
+    add_about(&line, UDPAI_LOG_CODE, udpai_log_code_of(code));
+    log_line(session->logged->about, LINE_NACK, &line);
 }
 
 void

@@ -44,8 +44,12 @@ a_peer_comes_rejects_and_goes(void **state)
     fake_hub_advance(&hub, 1000);
     peer_expect(&peer, "node{node} publish{C C:com.acme/a=1 C:com.acme/b=1 C:com.acme/c=1 "
                        "?} publish{C@com.acme !}");
+    log_lines_expect_fields(&lines, "peer=one identity=cn address=[::1]:7");
     peer.nonce[UDPAI_NONCE_LEN - 1] = '1';
     peer_receipt(&peer, "0 3 3");
+    log_lines_expect_fields(&lines, "peer=one identity=cn address=[::1]:7 "
+                                    "type=type.googleapis.com/envoy.config.cluster.v3.Cluster "
+                                    "name=com.acme/b version=1 code=INVALID_ARGUMENT");
     log_lines_expect(&lines,
                      "NACK: node 'one', peer [::1]:7, identity 'cn': type "
                      "type.googleapis.com/envoy.config.cluster.v3.Cluster, name "

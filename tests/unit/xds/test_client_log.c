@@ -99,6 +99,7 @@ what_follows_at_once_waits_a_second(void **state)
     second(self);
     log_lines_expect(&lines,
                      "disconnected: " WHO ", after 0 s: its streams have ended (1600 ms ago)\n");
+    log_lines_expect_fields(&lines, "peer=client address=192.0.2.1:4242");
     second(self);
     log_lines_expect(&lines, "");
     assert_int_equal(udpai_wheel_next(&self->world.hub.wheel), UDPAI_WHEEL_NEVER);
@@ -145,6 +146,51 @@ who_comes_and_goes_is_a_line_a_second(void **state)
     }
     self->world.address = address;
     assert_in_range(lines.n, 5, 6);
+}
+
+static void
+come_as(xds_one *self, unsigned number)
+{
+    char id[32];
+    snprintf(id, sizeof(id), "client-%u", number);
+    xds_client_open(&self->client, &self->world, true);
+    XDS_SEND(&self->client, .type = "EDS", .names = "a", .node_id = id);
+    xds_client_close(&self->client);
+}
+
+/* It could be all clients behind one address that return, or one that is another each time. */
+static void
+a_peer_of_many_ids_is_bounded(void **state)
+{
+    xds_one *self = *state;
+    for (unsigned i = 0; i < 3000; i++) {
+        come_as(self, i);
+        fake_hub_advance(&self->world.hub, 10);
+        lines.text[0] = '\0';
+    }
+    second(self); /* 31 s, in which 310 are regained */
+    second(self);
+    assert_in_range(lines.n, 1300, 1330);
+    assert_non_null(strstr(lines.text, " more about all clients not shown)\n"));
+}
+
+/* Another peer is not concerned. */
+static void
+a_loud_peer_hides_no_other(void **state)
+{
+    xds_one *self = *state;
+    udpa_bytes *address = self->world.address;
+    for (unsigned i = 0; i < 2000; i++) {
+        come_as(self, i);
+        fake_hub_advance(&self->world.hub, 10);
+    }
+    lines.text[0] = '\0';
+    self->world.address = udpai_bytes_cstring(UDPAI_STR("198.51.100.7:1"));
+    xds_client_open(&self->client, &self->world, true);
+    xds_subscribe(&self->client, "EDS", "a");
+    udpa_bytes_unref(self->world.address);
+    self->world.address = address;
+    assert_non_null(strstr(lines.text, "connected: node 'client', peer 198.51.100.7:1"));
 }
 
 static void
@@ -257,6 +303,8 @@ main(void)
         cmocka_unit_test_setup_teardown(what_follows_at_once_waits_a_second, begin, end),
         cmocka_unit_test_setup_teardown(a_flood_is_a_line_a_second, begin, end),
         cmocka_unit_test_setup_teardown(who_comes_and_goes_is_a_line_a_second, begin, end),
+        cmocka_unit_test_setup_teardown(a_peer_of_many_ids_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(a_loud_peer_hides_no_other, begin, end),
         cmocka_unit_test_setup_teardown(streams_of_one_connection_are_one_client, begin, end),
         cmocka_unit_test_setup_teardown(each_client_has_its_own_second, begin, end),
         cmocka_unit_test_setup_teardown(a_large_response_is_told_by_its_size, begin, end),
