@@ -194,3 +194,43 @@ udpai_state_check(const udpai_value *value, const char *option, const char *dire
                          directory, strerror(number));
     }
 }
+
+/* ---- files that are written ---- */
+
+static const char *
+directory_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    slash[slash == path] = '\0';
+    return path;
+}
+
+/* Empty: it can be written. */
+static int
+errno_of_file(const char *path, const char **ret_what)
+{
+    struct stat info;
+    *ret_what = "cannot be written";
+    if (stat(path, &info) == 0) {
+        if (!S_ISREG(info.st_mode) && !S_ISCHR(info.st_mode)) {
+            *ret_what = "is no file";
+            return S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+        }
+        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
+    }
+    UDPAI_AUTO_FREE char *copy = udpai_strdup(path);
+    *ret_what = "cannot be made";
+    return copy && faccessat(AT_FDCWD, directory_of(copy), W_OK | X_OK, AT_EACCESS) == 0 ? 0
+                                                                                         : errno;
+}
+
+void
+udpai_output_file_check(const udpai_value *value)
+{
+    const char *what;
+    int number = errno_of_file(value->text, &what);
+    if (number)
+        udpai_value_error(value, "", "%s: %s: %s", value->text, what, strerror(number));
+}

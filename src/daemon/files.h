@@ -23,6 +23,9 @@ void udpai_file_error(const udpai_value *value,
 void
 udpai_tls_check_files(const udpai_value *tls, const char *ca_field, const udpai_tls_paths *files);
 
+/* The text is the name of a file that lines can be added to, or that can be made. */
+void udpai_output_file_check(const udpai_value *value);
+
 bool udpai_directory_is_read(const char *directory);
 /* The text is the name of a directory that is read. */
 void udpai_directory_check_files(const udpai_value *value);

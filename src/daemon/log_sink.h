@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udpad's log: one line each on standard error. */
+/* The log of udpad: where its lines go, and in which form. There is one in a process. */
 #ifndef UDPAI_LOG_SINK_H
 #define UDPAI_LOG_SINK_H
 
-#include <udpa/log.h>
+#include "daemon/log_writer.h"
 
-/* For udpa_log_set_sink(). */
-void udpai_log_to_stderr(udpa_log_level level,
-                         const char *component,
-                         const char *message,
-                         void *userdata);
+/* Borrows the texts of the target until udpai_log_end(). Before anything else runs; again only
+ * where it was standard error before. */
+udpa_err
+udpai_log_begin(udpa_log_level level, const udpai_log_target *target, udpa_error **ret_error);
+/* SIGUSR1: opens the file anew. Nothing else has anything to open. */
+void udpai_log_reopen(void);
+/* Writes what waits. Later lines go to standard error. */
+void udpai_log_end(void);
 
 #endif

@@ -97,6 +97,23 @@ serve(udpai_plan *plan, udpai_schema *schema, const udpai_options *options, udpa
     return err == UDPA_OK ? 0 : EXIT_STARTED_NOT;
 }
 
+/* A check writes to no file. */
+static int
+log_and_serve(udpai_plan *plan,
+              udpai_schema *schema,
+              const udpai_options *options,
+              udpa_error **ret_error)
+{
+    const udpai_log_target on_stderr = {0};
+    const udpai_log_target *target = options->only_check ? &on_stderr : &plan->log_target;
+    if (udpai_log_begin(plan->log_level, target, ret_error) != UDPA_OK)
+        return EXIT_STARTED_NOT;
+    udpai_grpc_redirect_log();
+    int status = serve(plan, schema, options, ret_error);
+    udpai_log_end();
+    return status;
+}
+
 static int
 run(const udpai_options *options, udpa_error **ret_error)
 {
@@ -106,7 +123,7 @@ run(const udpai_options *options, udpa_error **ret_error)
     if (udpai_schema_new(&schema, ret_error) != UDPA_OK)
         return EXIT_STARTED_NOT;
     if (options->only_check) /* a start warns when it reads certificates for use */
-        udpa_log_set_sink(UDPA_LOG_WARNING, udpai_log_to_stderr, NULL);
+        (void)udpai_log_begin(UDPA_LOG_WARNING, &(udpai_log_target){0}, NULL);
     int status = read_bootstrap(&bootstrap, schema, options, ret_error);
     udpa_log_set_sink(UDPA_LOG_SILENT, NULL, NULL);
     if (status != 0) {
@@ -120,9 +137,7 @@ run(const udpai_options *options, udpa_error **ret_error)
             UDPA_OK) {
         status = EXIT_MISTAKE;
     } else {
-        udpa_log_set_sink(plan.log_level, udpai_log_to_stderr, NULL);
-        udpai_grpc_redirect_log();
-        status = serve(&plan, schema, options, ret_error);
+        status = log_and_serve(&plan, schema, options, ret_error);
     }
     udpai_plan_done(&plan);
     return status;
@@ -148,6 +163,7 @@ main(int argc, char **argv)
     udpai_lock_order_forget();
     udpai_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the one who writes */
     seed_tables();
     int status = EXIT_STARTED_NOT;
     if (!options.not_dumpable || udpai_daemon_set_not_dumpable(&error) == UDPA_OK)

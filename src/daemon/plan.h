@@ -9,6 +9,7 @@
 #include "codec/schema.h"
 #include "codec/source.h"
 #include "daemon/bootstrap.h"
+#include "daemon/log_writer.h"
 #include "daemon/options.h"
 #include "daemon/reported_load.h"
 #include "endpoint/endpoint.h"
@@ -140,6 +141,7 @@ typedef struct udpai_plan {
     udpai_tls_files etcd_tls; /* what etcd.tls leads to */
     udpai_plan_mesh *mesh;    /* NULL: no replicas are reached */
     udpa_log_level log_level;
+    udpai_log_target log_target;
     udpai_policy policy;       /* without its validator */
     bool validates;            /* anything at all */
     bool looks_for_deprecated; /* in anything */

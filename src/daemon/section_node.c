@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections 'node', 'log', 'transport' and 'workers' of the bootstrap file: the identity of this
+/* The sections 'node', 'transport' and 'workers' of the bootstrap file: the identity of this
  * node, and how it runs. */
 #include <strings.h>
 #include <unistd.h>
@@ -77,41 +77,6 @@ udpai_use_node(udpai_plan *plan, const udpai_options *options, udpa_error **ret_
     }
     use_namespaces(plan, node, options);
     return udpai_fail_code(ret_error, udpai_node_info_new(&plan->settings.info, &parts));
-}
-
-/* ---- log ---- */
-
-static const udpai_field log_fields[] = {
-    {.name = "level"},
-};
-
-const udpai_section udpai_section_log = {UDPAI_SECTION(log, log_fields)};
-
-udpa_err
-udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error)
-{
-    for (udpa_log_level level = UDPA_LOG_DEBUG; level <= UDPA_LOG_ERROR; level++) {
-        if (strcasecmp(word, udpa_log_level_name(level)) == 0) {
-            *ret_level = level;
-            return UDPA_OK;
-        }
-    }
-    return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' must be debug, info, warning or error",
-                      word);
-}
-
-udpa_err
-udpai_use_log(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
-{
-    static const udpa_log_level levels[] = {UDPA_LOG_INFO, UDPA_LOG_DEBUG, UDPA_LOG_WARNING,
-                                            UDPA_LOG_ERROR};
-    const Udpa__Config__V1__Log *log = plan->bootstrap.message->log;
-    plan->log_level = UDPA_LOG_INFO;
-    if (log && (size_t)log->level < UDPAI_ARRAY_LEN(levels))
-        plan->log_level = levels[log->level];
-    return options->log_level
-               ? udpai_plan_log_level(options->log_level, &plan->log_level, ret_error)
-               : UDPA_OK;
 }
 
 /* ---- transport ---- */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section 'sinks' of the bootstrap file: what clients may stream to this node. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "daemon/files.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
 #include "sinks/forward.h"
@@ -21,44 +18,6 @@
 typedef Udpa__Config__V1__Sink sink_message;
 
 /* ---- files ---- */
-
-static const char *
-directory_of(char *path)
-{
-    char *slash = strrchr(path, '/');
-    if (!slash)
-        return ".";
-    slash[slash == path] = '\0';
-    return path;
-}
-
-/* Empty: it can be written. */
-static int
-errno_of_file(const char *path, const char **ret_what)
-{
-    struct stat info;
-    *ret_what = "cannot be written";
-    if (stat(path, &info) == 0) {
-        if (!S_ISREG(info.st_mode) && !S_ISCHR(info.st_mode)) {
-            *ret_what = "is no file";
-            return S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
-        }
-        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
-    }
-    UDPAI_AUTO_FREE char *copy = udpai_strdup(path);
-    *ret_what = "cannot be made";
-    return copy && faccessat(AT_FDCWD, directory_of(copy), W_OK | X_OK, AT_EACCESS) == 0 ? 0
-                                                                                         : errno;
-}
-
-static void
-check_disk(const udpai_value *value)
-{
-    const char *what;
-    int number = errno_of_file(value->text, &what);
-    if (number)
-        udpai_value_error(value, "", "%s: %s: %s", value->text, what, strerror(number));
-}
 
 /* With PATH.1 and so on, which the other one may come to write. */
 static bool
@@ -86,7 +45,7 @@ check_other_files(const udpai_value *value)
 }
 
 static const udpai_field file_fields[] = {
-    {.name = "path", UDPAI_REQUIRED, .check_files = check_disk},
+    {.name = "path", UDPAI_REQUIRED, .check_files = udpai_output_file_check},
     {.name = "max_bytes", .min = FILE_BYTES_MIN, .max = INT64_MAX},
     {.name = "max_files", .min = 1, .max = FILES_MAX},
 };

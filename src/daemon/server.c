@@ -12,6 +12,7 @@
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
 #include "daemon/dynamic_sources.h"
+#include "daemon/log_sink.h"
 #include "daemon/readers.h"
 #include "daemon/reload.h"
 #include "daemon/reported_load.h"
@@ -56,7 +57,7 @@ typedef struct server {
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports;              /* of each socket */
     UDPAI_VECTOR(int) http_ports;
-    uv_signal_t signals[3];
+    uv_signal_t signals[4];
     uv_timer_t handing_on; /* until it stops */
     uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
     udpai_turn_meter turns;
@@ -188,6 +189,11 @@ static void
 on_signal(uv_signal_t *handle, int number)
 {
     server *self = handle->data;
+    if (number == SIGUSR1) {
+        udpai_log_reopen();
+        udpai_workers_reopen_log(self->workers);
+        return;
+    }
     if (number == SIGHUP) {
         if (self->reload)
             udpai_reload_all(self->reload);
@@ -203,7 +209,7 @@ on_signal(uv_signal_t *handle, int number)
 static void
 watch_signals(server *self)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++) {
         uv_signal_init(&self->loop, &self->signals[i]);
         self->signals[i].data = self;

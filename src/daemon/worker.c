@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "daemon/certificates.h"
+#include "daemon/log_sink.h"
 #include "daemon/rest.h"
 #include "daemon/tunables.h"
 #include "daemon/worker_counts.h"
@@ -254,6 +255,8 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         follow_runtime(self, payload);
     else if (kind == UDPAI_FRAME_SERVING)
         (void)udpai_stream_thread_set_serving(self->streams, udpai_str_eq(payload, UDPAI_STR("1")));
+    else if (kind == UDPAI_FRAME_REOPEN_LOG)
+        udpai_log_reopen();
 }
 
 static void
@@ -302,11 +305,12 @@ begin(worker *self, size_t number, udpa_error **ret_error)
     return err;
 }
 
-/* The end of the node ends its workers: they see it hang up. */
+/* The end of the node ends its workers: they see it hang up. It also sends them what SIGUSR1 is
+ * for. */
 static void
 ignore_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
         signal(numbers[i], SIG_IGN);
 }

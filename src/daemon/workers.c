@@ -264,6 +264,13 @@ udpai_workers_read_certificates(udpai_workers *workers)
 }
 
 void
+udpai_workers_reopen_log(udpai_workers *workers)
+{
+    if (workers)
+        send_all(workers, UDPAI_FRAME_REOPEN_LOG, (udpai_str){0});
+}
+
+void
 udpai_workers_switch(udpai_workers *workers, udpai_str switches)
 {
     if (workers)

@@ -38,6 +38,7 @@ void udpai_workers_order(void *userdata, size_t worker, const udpai_order *order
 void udpai_workers_serve(void *userdata, bool is_serving);
 /* There are other certificates. NULL is fine, as below. */
 void udpai_workers_read_certificates(udpai_workers *workers);
+void udpai_workers_reopen_log(udpai_workers *workers);
 /* The runtime has other values for a node: udpai_tunables_encode(). */
 void udpai_workers_switch(udpai_workers *workers, udpai_str switches);
 

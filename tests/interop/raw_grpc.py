@@ -2,7 +2,7 @@
 """Calls of gRPC made by hand, for what its libraries do not do: messages that stop half way."""
 import struct
 
-from interop import Failure
+from stage import Failure
 from raw_http2 import (ACK, DATA, DEFAULT_WINDOW, END_HEADERS, HEADERS, INITIAL_WINDOW, SETTINGS,
                        WINDOW_UPDATE, Client, frame)
 

@@ -5,7 +5,7 @@ benchmark, which does not know them either."""
 import socket
 import struct
 
-from interop import Failure
+from stage import Failure
 
 PREFACE = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 DATA, HEADERS, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 4, 6, 8
