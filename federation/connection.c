@@ -127,10 +127,12 @@ udpai_source_lost_update(udpai_source *source)
     if (source->has_lost_update)
         return;
     source->has_lost_update = true;
-    udpai_log(UDPA_LOG_ERROR, "federation",
-              "source %.*s: reconnecting: out of memory for what it has sent, which its next "
-              "stream brings again",
-              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
+    udpai_log_about(UDPA_LOG_ERROR, "federation",
+                    UDPAI_ABOUT({UDPAI_LOG_SOURCE, udpai_bytes_view(source->name)}),
+                    "source %.*s: reconnecting: out of memory for what it has sent, which its next "
+                    "stream brings again",
+                    (int)udpa_bytes_size(source->name),
+                    (const char *)udpa_bytes_data(source->name));
     udpai_source_hang_up_in_the_end(source);
 }
 

@@ -20,6 +20,7 @@ struct udpai_dynamic {
     udpai_follower *sources_follower;    /* NULL: no resource becomes a source */
     udpai_dynamic_sources_config config; /* without its lists */
     bool is_untidy;                      /* there may be some that nothing names */
+    udpai_log_limit moved_log;
 };
 
 struct udpai_dynamic_source {

@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 
+#define MOVES_LOGGED_MAX 100 /* in 10 s */
+
 /* As long as for groups of clients that do not come back. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
 #define AGAIN_MS 1000 /* without memory, or while it is not known what sources there are */
@@ -237,6 +239,24 @@ move(udpai_dynamic_source *dynamic, void *target)
     udpai_source_move(dynamic->source, target, is_quick);
 }
 
+/* A publisher may change it all the time. */
+static void
+log_address(udpai_source *source, const udpai_dynamic_source_config *config)
+{
+    udpai_dynamic *all = udpai_source_dynamic(source)->all;
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    udpai_str by = udpai_source_by(source);
+    if (udpai_log_allow_burst(&all->moved_log, MOVES_LOGGED_MAX, udpai_context_now(all->context),
+                              &n_suppressed))
+        udpai_log_about(UDPA_LOG_INFO, "federation",
+                        UDPAI_ABOUT({UDPAI_LOG_SOURCE, config->name},
+                                    {UDPAI_LOG_ADDRESS, config->address}, {UDPAI_LOG_NAME, by}),
+                        "source %.*s: address %.*s, by resource '%.*s'%s",
+                        UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->address), UDPAI_SHOWN(by),
+                        udpai_log_more(more, n_suppressed));
+}
+
 static void
 put_version(udpai_source *source,
             struct version *version,
@@ -250,9 +270,7 @@ put_version(udpai_source *source,
         appear(dynamic, UDPAI_TAKE(version->target));
     else
         move(dynamic, UDPAI_TAKE(version->target));
-    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: address %.*s, by resource '%.*s'",
-              UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->address),
-              UDPAI_SHOWN(udpai_source_by(source)));
+    log_address(source, config);
 }
 
 /* The source that the resource has made; NULL: none. */

@@ -16,6 +16,7 @@ struct udpai_follower {
     bool is_late;     /* there was no memory for one */
     bool has_changed; /* something has changed since the providers were looked at */
     bool has_looked;  /* what is there in the beginning was received */
+    udpai_log_limit log;
     size_t type_len;
     char type[UDPAI_TYPE_URL_MAX];
 };
@@ -46,6 +47,21 @@ end(udpai_follower *follower, const udpa_resource *resource)
     follower->is_late |= !follower->ops.end(follower->ops.userdata, resource);
 }
 
+static void
+log_not_done(udpai_follower *follower, const udpa_resource *resource, const udpa_error *error)
+{
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    if (udpai_log_allow(&follower->log, udpai_context_now(follower->context), &n_suppressed))
+        udpai_log_about(UDPA_LOG_WARNING, "federation",
+                        UDPAI_ABOUT({UDPAI_LOG_TYPE, udpai_resource_type_url(resource)},
+                                    {UDPAI_LOG_NAME, udpai_resource_name(resource)},
+                                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "%s: %s%s", follower->ops.not_done,
+                        error ? udpa_error_message(error) : "out of memory",
+                        udpai_log_more(more, n_suppressed));
+}
+
 /* What is not to be followed ends what was followed before in its place; what is merely wrong does
  * not. */
 static void
@@ -63,8 +79,7 @@ take(udpai_follower *follower, udpai_local_update *update, size_t index)
     follower->is_late |= err == UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         return;
-    udpai_log(UDPA_LOG_WARNING, "federation", "%s: %s", follower->ops.not_done,
-              error ? udpa_error_message(error) : "out of memory");
+    log_not_done(follower, change->resource, error);
     udpai_local_update_refuse(update, index, error);
 }
 

@@ -108,8 +108,9 @@ udpai_held_log(udpai_source *source, udpai_str type_url, const char *more_becaus
     udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
     udpai_strbuf names = {0};
     put_names(&names, source->owner->context, source->origin, type_url);
-    udpai_log(
+    udpai_log_about(
         UDPA_LOG_WARNING, "federation",
+        UDPAI_ABOUT({UDPAI_LOG_SOURCE, own}, {UDPAI_LOG_TYPE, type_url}),
         "source %.*s: held %zu resources of type %.*s that it does not name any more and has not "
         "removed: %s. They are served as before until it names them again. If they are meant "
         "to be removed: udpactl sources accept %.*s. They are: %s",
@@ -307,8 +308,8 @@ udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n)
     *ret_n += n_before - udpai_store_n_contributions(sources->context->store);
     if (*ret_n == 0)
         return any || directory;
-    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: accepted, %zu held resources removed",
-              UDPAI_SHOWN(name), *ret_n);
+    udpai_log_about(UDPA_LOG_INFO, "federation", UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}),
+                    "source %.*s: accepted, %zu held resources removed", UDPAI_SHOWN(name), *ret_n);
     udpai_context_touch(sources->context);
     return true;
 }

@@ -143,8 +143,17 @@ log_refused(udpai_intake *intake)
                                        udpai_context_now(receiver->context), &n_suppressed))
             continue;
         udpai_str name = name_of(intake->peer);
-        udpai_log(UDPA_LOG_WARNING, "federation", "rejected from %.*s: %s (%u more not shown)",
-                  (int)name.len, name.data, udpa_error_message(error), n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, "federation",
+            UDPAI_ABOUT(UDPAI_PEER_FIELDS(intake->peer),
+                        {UDPAI_LOG_TYPE, intake->publication->type_url},
+                        {UDPAI_LOG_NAME,
+                         udpai_resource_name(intake->publication->entries.items[i].resource)},
+                        {UDPAI_LOG_VERSION,
+                         udpai_resource_version(intake->publication->entries.items[i].resource)},
+                        {UDPAI_LOG_CODE, udpai_log_code(error)}),
+            "rejected from %.*s: %s (%u more not shown)", (int)name.len, name.data,
+            udpa_error_message(error), n_suppressed);
     }
 }
 

@@ -290,8 +290,10 @@ send_away(udpai_mesh *mesh, udpai_peer *peer, udpa_error *why)
     udpai_str address = peer->address ? udpai_bytes_view(peer->address) : UDPAI_STR("?");
     peer->is_replaced = true; /* nothing is taken of it */
     if (udpai_log_allow(&mesh->log, udpai_context_now(mesh->context), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "replicas", "%.*s is not connected: %s (%u more not shown)",
-                  UDPAI_SHOWN(address), udpa_error_message(why), n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, "replicas",
+                        UDPAI_ABOUT(UDPAI_PEER_FIELDS(peer), {UDPAI_LOG_CODE, udpai_log_code(why)}),
+                        "%.*s is not connected: %s (%u more not shown)", UDPAI_SHOWN(address),
+                        udpa_error_message(why), n_suppressed);
     if (peer->source) {
         udpai_source_refuse(peer->source, udpa_error_ref(why));
         return;
@@ -330,7 +332,10 @@ udpai_mesh_introduce(udpai_mesh *mesh, udpai_peer *peer)
     if (one->session && one->session != peer->session)
         replace(mesh, one->session);
     if (!one->session)
-        udpai_log(UDPA_LOG_INFO, "replicas", "replica %.*s: connected", UDPAI_SHOWN(peer->id));
+        udpai_log_about(
+            UDPA_LOG_INFO, "replicas",
+            UDPAI_ABOUT({UDPAI_LOG_PEER, peer->id}, {UDPAI_LOG_ADDRESS, udpai_peer_address(peer)}),
+            "replica %.*s: connected", UDPAI_SHOWN(peer->id));
     one->session = peer->session;
     udpai_timer_cancel(&one->grace);
     peer->is_of_set = true;
@@ -348,8 +353,10 @@ udpai_mesh_closed(udpai_mesh *mesh, const udpai_peer *peer)
         one->origin = udpai_origin_ref(peer->origin);
     }
     begin_grace(one);
-    udpai_log(UDPA_LOG_WARNING, "replicas", "replica %.*s: its stream has ended",
-              UDPAI_SHOWN(peer->id));
+    udpai_log_about(
+        UDPA_LOG_WARNING, "replicas",
+        UDPAI_ABOUT({UDPAI_LOG_PEER, peer->id}, {UDPAI_LOG_ADDRESS, udpai_peer_address(peer)}),
+        "replica %.*s: its stream has ended", UDPAI_SHOWN(peer->id));
 }
 
 /* ---- looking ---- */

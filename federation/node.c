@@ -119,10 +119,11 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
                          &n_suppressed))
         return;
     udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};
-    udpai_log(UDPA_LOG_WARNING, "federation",
-              "subscription rejected by %.*s, of type %.*s: %.*s (%u more not shown)",
-              (int)name.len, name.data, (int)error->type_url.len, error->type_url.data,
-              (int)error->status_text.len, error->status_text.data, n_suppressed);
+    udpai_log_about(UDPA_LOG_WARNING, "federation",
+                    UDPAI_ABOUT({UDPAI_LOG_IDENTITY, name}, {UDPAI_LOG_TYPE, error->type_url}),
+                    "subscription rejected by %.*s, of type %.*s: %.*s (%u more not shown)",
+                    (int)name.len, name.data, (int)error->type_url.len, error->type_url.data,
+                    (int)error->status_text.len, error->status_text.data, n_suppressed);
 }
 
 static void

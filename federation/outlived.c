@@ -129,6 +129,8 @@ is_read_again(const udpai_receiver *receiver, const udpai_contribution *held)
 static void
 renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resource *removal)
 {
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
@@ -146,11 +148,16 @@ renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resou
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)
         err = udpai_intake_put(receiver, held->origin, renewed, &options, &error);
-    if (err != UDPA_OK && error)
-        udpai_log(UDPA_LOG_WARNING, "federation",
-                  "a resource that is still read here was removed elsewhere, and cannot be "
-                  "published again: %s",
-                  udpa_error_message(error));
+    if (err != UDPA_OK && error &&
+        udpai_log_allow(&receiver->context->refused_log, udpai_context_now(receiver->context),
+                        &n_suppressed))
+        udpai_log_about(UDPA_LOG_WARNING, "federation",
+                        UDPAI_ABOUT({UDPAI_LOG_TYPE, udpai_resource_type_url(held->resource)},
+                                    {UDPAI_LOG_NAME, udpai_resource_name(held->resource)},
+                                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "a resource that is still read here was removed elsewhere, and cannot be "
+                        "published again: %s%s",
+                        udpa_error_message(error), udpai_log_more(more, n_suppressed));
 }
 
 /* False: it is still to be seen. */

@@ -150,12 +150,22 @@ udpai_peers_are_replicas(const udpai_peer *a, const udpai_peer *b)
 }
 
 udpai_str
+udpai_peer_node_id(const udpai_peer *peer)
+{
+    return peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
+}
+
+udpai_str
 udpai_peer_name(const udpai_peer *peer)
 {
     udpai_str name = udpai_identity_name(peer->identity);
-    if (name.len == 0 && peer->info)
-        name = udpai_node_info_parts(peer->info)->id;
-    return name;
+    return name.len ? name : udpai_peer_node_id(peer);
+}
+
+udpai_str
+udpai_peer_address(const udpai_peer *peer)
+{
+    return peer->address ? udpai_bytes_view(peer->address) : (udpai_str){0};
 }
 
 /* ---- all ---- */

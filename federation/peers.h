@@ -54,5 +54,15 @@ bool udpai_peers_since(const udpai_peers *peers, udpai_str id, uint64_t *ret_ms)
 bool udpai_peers_are_replicas(const udpai_peer *a, const udpai_peer *b);
 /* The name of the peer: its certificate's, or without one its node id. */
 udpai_str udpai_peer_name(const udpai_peer *peer);
+/* Each is empty if it is not known. */
+udpai_str udpai_peer_node_id(const udpai_peer *peer);
+udpai_str udpai_peer_address(const udpai_peer *peer);
+/* For UDPAI_ABOUT(). */
+#define UDPAI_PEER_FIELDS(peer)                                                                    \
+    {UDPAI_LOG_PEER, udpai_peer_node_id(peer)},                                                    \
+        {UDPAI_LOG_IDENTITY, udpai_identity_name((peer)->identity)},                               \
+    {                                                                                              \
+        UDPAI_LOG_ADDRESS, udpai_peer_address(peer)                                                \
+    }
 
 #endif

@@ -38,10 +38,11 @@ give_up_waiting(udpai_recovery *recovery, const char *why)
         end_wait(recovery);
         return;
     }
-    udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s: %s: what was published to it while this node was away is not known, "
-              "and is taken over when it connects",
-              UDPAI_SHOWN(name), why);
+    udpai_log_about(
+        UDPA_LOG_WARNING, "federation", UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}),
+        "source %.*s: %s: what was published to it while this node was away is not known, "
+        "and is taken over when it connects",
+        UDPAI_SHOWN(name), why);
     end_wait(recovery);
 }
 
@@ -227,11 +228,15 @@ udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource)
     unsigned n_suppressed;
     source->recovery->n_adopted++;
     if (udpai_log_allow(&sources->adopted_log, udpai_context_now(sources->context), &n_suppressed))
-        udpai_log(UDPA_LOG_INFO, "federation",
-                  "resource '%s' taken over from source %.*s, which has a newer version (%u more "
-                  "not shown)",
-                  udpa_resource_name(resource), UDPAI_SHOWN(udpai_bytes_view(source->name)),
-                  n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_INFO, "federation",
+            UDPAI_ABOUT({UDPAI_LOG_SOURCE, udpai_bytes_view(source->name)},
+                        {UDPAI_LOG_TYPE, udpai_resource_type_url(resource)},
+                        {UDPAI_LOG_NAME, udpai_resource_name(resource)}),
+            "resource '%s' taken over from source %.*s, which has a newer version (%u more "
+            "not shown)",
+            udpa_resource_name(resource), UDPAI_SHOWN(udpai_bytes_view(source->name)),
+            n_suppressed);
 }
 
 bool

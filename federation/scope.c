@@ -40,12 +40,15 @@ on_sync_timeout(udpai_timer *timer)
     if (scope->is_known || scope->is_refused)
         return;
     scope->is_hung = true;
-    udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s: not synchronized: connected, but has not sent all it has of type %.*s "
-              "within %llu ms: failing over to the next source until it has",
-              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
-              (int)udpa_bytes_size(scope->type), (const char *)udpa_bytes_data(scope->type),
-              (unsigned long long)source->owner->context->timing.sync_timeout_ms);
+    udpai_log_about(
+        UDPA_LOG_WARNING, "federation",
+        UDPAI_ABOUT({UDPAI_LOG_SOURCE, udpai_bytes_view(source->name)},
+                    {UDPAI_LOG_TYPE, udpai_bytes_view(scope->type)}),
+        "source %.*s: not synchronized: connected, but has not sent all it has of type %.*s "
+        "within %llu ms: failing over to the next source until it has",
+        (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
+        (int)udpa_bytes_size(scope->type), (const char *)udpa_bytes_data(scope->type),
+        (unsigned long long)source->owner->context->timing.sync_timeout_ms);
     udpai_source_touch(source);
 }
 

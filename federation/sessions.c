@@ -177,9 +177,11 @@ disown(udpai_node *node, const udpai_peer *peer)
     udpai_str name = udpai_peer_name(peer);
     if (!peer->origin || is_here_again(node, peer))
         return;
-    udpai_log(UDPA_LOG_WARNING, "federation",
-              "withdrawn all that %.*s has published: its certificate was revoked",
-              UDPAI_SHOWN(name));
+    udpai_log_about(UDPA_LOG_WARNING, "federation",
+                    UDPAI_ABOUT(UDPAI_PEER_FIELDS(peer),
+                                {UDPAI_LOG_CODE, udpai_log_code_of(UDPA_ERR_UNAUTHENTICATED)}),
+                    "withdrawn all that %.*s has published: its certificate was revoked",
+                    UDPAI_SHOWN(name));
     udpai_store_withdraw_all(node->context.store, peer->origin, (udpai_str){0}, (udpai_str){0},
                              NULL, NULL);
 }

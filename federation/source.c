@@ -12,6 +12,7 @@
 #include "federation/twins.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
+#define LOGGED_MAX 20     /* lines of a source of a kind in 10 s */
 #define HELLO_MS 1000     /* how long a peer's Node is waited for before it is taken to have none */
 
 /* ---- dialling ---- */
@@ -148,6 +149,39 @@ on_hello_end(udpai_timer *timer)
     may_ask_now(source);
 }
 
+static void
+log_connected(udpai_source *source)
+{
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    udpai_str name = udpai_bytes_view(source->name);
+    const char *address = udpai_servers_address(source);
+    if (udpai_log_allow_burst(&source->connected_log, LOGGED_MAX,
+                              udpai_context_now(source->owner->context), &n_suppressed))
+        udpai_log_about(
+            UDPA_LOG_INFO, "federation",
+            UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}, {UDPAI_LOG_ADDRESS, udpai_str_from(address)}),
+            "source %.*s: connected%s%s%s", (int)name.len, name.data,
+            source->servers.n > 1 ? " to " : "", source->servers.n > 1 ? address : "",
+            udpai_log_more(more, n_suppressed));
+}
+
+/* @p otherwise: the reason without an error. */
+static void
+log_lost(udpai_source *source, udpa_log_level level, const udpa_error *why, const char *otherwise)
+{
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    udpai_str name = udpai_bytes_view(source->name);
+    if (udpai_log_allow_burst(&source->lost_log, LOGGED_MAX,
+                              udpai_context_now(source->owner->context), &n_suppressed))
+        udpai_log_about(
+            level, "federation",
+            UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}, {UDPAI_LOG_CODE, udpai_log_code(why)}),
+            "source %.*s: %s%s", (int)name.len, name.data,
+            why ? udpa_error_message(why) : otherwise, udpai_log_more(more, n_suppressed));
+}
+
 void
 udpai_source_opened(udpai_source *source, udpai_peer *peer)
 {
@@ -157,10 +191,7 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     udpai_source_meter(source, UDPAI_METRIC_SOURCE_CONNECTS);
     peer->source = source;
     udpai_source_set_state(source, UDPAI_SOURCE_CONNECTED);
-    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected%s%s",
-              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
-              source->servers.n > 1 ? " to " : "",
-              source->servers.n > 1 ? udpai_servers_address(source) : "");
+    log_connected(source);
     udpai_recovery_opened(source);
     if (peer->info)
         udpai_absence_introduced(source);
@@ -177,9 +208,7 @@ udpai_source_refuse(udpai_source *source, udpa_error *why)
     source->is_sent_away = true;
     udpai_fault_of_connection(source, why);
     udpa_error_unref(why);
-    udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
-              (const char *)udpa_bytes_data(source->name),
-              source->last_error ? udpa_error_message(source->last_error) : "out of memory");
+    log_lost(source, UDPA_LOG_ERROR, source->last_error, "out of memory");
     udpai_source_set_state(source, UDPAI_SOURCE_CONNECTED);
     (void)udpai_source_hang_up(source);
 }
@@ -260,9 +289,7 @@ static void
 note_error(udpai_source *source, udpa_error *error)
 {
     udpai_fault_of_connection(source, error);
-    udpai_log(UDPA_LOG_WARNING, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
-              (const char *)udpa_bytes_data(source->name),
-              error ? udpa_error_message(error) : "the stream has ended");
+    log_lost(source, UDPA_LOG_WARNING, error, "the stream has ended");
 }
 
 /* The rest of its servers is tried at once, and nothing takes over from it meanwhile. */
@@ -271,10 +298,14 @@ go_on(udpai_source *source)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *why = udpai_servers_why(source);
     udpai_fault_of_server(source, why);
-    udpai_log(UDPA_LOG_WARNING, "federation", "source %.*s: %s; trying its next server, %s",
-              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
-              why ? udpa_error_message(why) : "the stream has ended",
-              udpai_servers_address(source));
+    udpai_log_about(UDPA_LOG_WARNING, "federation",
+                    UDPAI_ABOUT({UDPAI_LOG_SOURCE, udpai_bytes_view(source->name)},
+                                {UDPAI_LOG_ADDRESS, udpai_str_from(udpai_servers_address(source))},
+                                {UDPAI_LOG_CODE, udpai_log_code(why)}),
+                    "source %.*s: %s; trying its next server, %s",
+                    (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
+                    why ? udpa_error_message(why) : "the stream has ended",
+                    udpai_servers_address(source));
     if (!udpai_source_is_active(source))
         return;
     udpai_source_keep_place(source);

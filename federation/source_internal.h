@@ -56,7 +56,8 @@ typedef struct udpai_source_counters {
 
 struct udpai_source {
     udpai_sources *owner;
-    udpai_list in_own; /* of the owner; of none of clients */
+    udpai_log_limit connected_log, lost_log; /* one that dials us may come and go all the time */
+    udpai_list in_own;                       /* of the owner; of none of clients */
     udpa_bytes *name;
     udpa_bytes *peer_name;        /* UDPA_LISTEN */
     udpa_bytes *address, *unread; /* PATH: a file of it that could not be read; NULL: none */

@@ -407,9 +407,12 @@ udpai_twins_refuse(udpai_twins *twins, udpai_peer *peer)
         UDPAI_SHOWN(id), UDPAI_SHOWN(instance), UDPAI_SHOWN(address));
     twins->refused_ms = udpai_context_now(twins->context);
     if (udpai_log_allow(&twins->log, udpai_context_now(twins->context), &n_suppressed))
-        udpai_log(UDPA_LOG_ERROR, "federation", "%s (%u more not shown)",
-                  twins->refused ? udpa_error_message(twins->refused) : "out of memory",
-                  n_suppressed);
+        udpai_log_about(UDPA_LOG_ERROR, "federation",
+                        UDPAI_ABOUT({UDPAI_LOG_PEER, id}, {UDPAI_LOG_ADDRESS, address},
+                                    {UDPAI_LOG_CODE, udpai_log_code(twins->refused)}),
+                        "%s (%u more not shown)",
+                        twins->refused ? udpa_error_message(twins->refused) : "out of memory",
+                        n_suppressed);
     if (peer->source)
         udpai_source_refuse(peer->source, udpa_error_ref(twins->refused));
     else

@@ -144,12 +144,13 @@ log_kept(const struct state *state, const part *of)
     udpai_str name = udpai_peer_name(state->intake->peer);
     if (udpai_log_allow(&receiver->context->refused_log, udpai_context_now(receiver->context),
                         &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "federation",
-                  "kept %zu resources of %.*s that its state of the world leaves out, of %zu of "
-                  "type %.*s: more than may be removed at once (limits.max_withdrawal); to remove "
-                  "them it must name them (%u more not shown)",
-                  of->n_left_out, UDPAI_SHOWN(name), of->n_all, UDPAI_SHOWN(of->type_url),
-                  n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, "federation",
+            UDPAI_ABOUT(UDPAI_PEER_FIELDS(state->intake->peer), {UDPAI_LOG_TYPE, of->type_url}),
+            "kept %zu resources of %.*s that its state of the world leaves out, of %zu of "
+            "type %.*s: more than may be removed at once (limits.max_withdrawal); to remove "
+            "them it must name them (%u more not shown)",
+            of->n_left_out, UDPAI_SHOWN(name), of->n_all, UDPAI_SHOWN(of->type_url), n_suppressed);
 }
 
 /* What leaves out too much of its type removes nothing of it, and the answer lists the names.

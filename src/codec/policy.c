@@ -44,9 +44,12 @@ warn(const udpa_resource *resource, const udpa_error *error, int64_t now_us)
     bool is_logged = udpai_log_allow(&limit, (uint64_t)now_us / 1000, &n_left_out);
     pthread_mutex_unlock(&mutex);
     if (is_logged)
-        udpai_log(UDPA_LOG_WARNING, "validation",
-                  "accepted although invalid: '%s': %s (%u more not shown)",
-                  udpa_resource_name(resource), udpa_error_message(error), n_left_out);
+        udpai_log_about(UDPA_LOG_WARNING, "validation",
+                        UDPAI_ABOUT({UDPAI_LOG_TYPE, udpai_resource_type_url(resource)},
+                                    {UDPAI_LOG_NAME, udpai_resource_name(resource)},
+                                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "accepted although invalid: '%s': %s (%u more not shown)",
+                        udpa_resource_name(resource), udpa_error_message(error), n_left_out);
 }
 
 struct listener {

@@ -53,8 +53,9 @@ udpai_acl_reload(const udpai_reload_target *target,
     if (!*in_force)
         *in_force = encode(target->plan->bootstrap.message->acl);
     if (is_same(bytes, *in_force)) {
-        udpai_log(UDPA_LOG_INFO, "daemon", "%s: reloaded, the rules are unchanged",
-                  target->config_file);
+        udpai_log_about(UDPA_LOG_INFO, "daemon",
+                        UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(target->config_file)}),
+                        "%s: reloaded, the rules are unchanged", target->config_file);
         return UDPA_OK;
     }
     udpa_err err = put_into_use(target, acl, ret_error);
@@ -62,8 +63,9 @@ udpai_acl_reload(const udpai_reload_target *target,
         return err;
     udpa_bytes_unref(*in_force);
     *in_force = UDPAI_TAKE(bytes);
-    udpai_log(UDPA_LOG_INFO, "daemon", "%s: reloaded, %zu rules are effective now%s",
-              target->config_file, acl->n_rules,
-              udpai_tunables_follower_is_dry_run(target->follower) ? ", in a dry run" : "");
+    udpai_log_about(
+        UDPA_LOG_INFO, "daemon", UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(target->config_file)}),
+        "%s: reloaded, %zu rules are effective now%s", target->config_file, acl->n_rules,
+        udpai_tunables_follower_is_dry_run(target->follower) ? ", in a dry run" : "");
     return UDPA_OK;
 }

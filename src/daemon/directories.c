@@ -33,8 +33,11 @@ on_changed(void *userdata, const udpai_directory *directory)
     bounded.must_agree = self->plan->must_agree;
     if (udpai_node_set_files(udpai_endpoint_node(self->all->env.endpoint), &bounded, &error) !=
         UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, "file", "directory %.*s: rejected in part: %s",
-                  (int)directory->root.len, directory->root.data, udpa_error_message(error));
+        udpai_log_about(
+            UDPA_LOG_ERROR, "file",
+            UDPAI_ABOUT({UDPAI_LOG_NAME, directory->root}, {UDPAI_LOG_CODE, udpai_log_code(error)}),
+            "directory %.*s: rejected in part: %s", (int)directory->root.len, directory->root.data,
+            udpa_error_message(error));
     udpai_endpoint_touch(self->all->env.endpoint);
 }
 

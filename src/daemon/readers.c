@@ -66,9 +66,11 @@ give(const reader *self, const udpai_directory *directory)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_endpoint *to = self->owner->env.endpoint;
     if (udpai_node_set_files(udpai_endpoint_node(to), directory, &error) != UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: rejected in part: %s",
-                  UDPAI_SHOWN(self->source->name),
-                  error ? udpa_error_message(error) : "out of memory");
+        udpai_log_about(UDPA_LOG_ERROR, "federation",
+                        UDPAI_ABOUT({UDPAI_LOG_SOURCE, self->source->name},
+                                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "source %.*s: rejected in part: %s", UDPAI_SHOWN(self->source->name),
+                        error ? udpa_error_message(error) : "out of memory");
     udpai_endpoint_touch(to);
 }
 
@@ -317,9 +319,12 @@ connect_to(reader *self)
         udpai_endpoint_start(self->endpoint);
         return;
     }
-    udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: cannot be read for all replicas: %s",
-              UDPAI_SHOWN(self->source->name),
-              error ? udpa_error_message(error) : udpa_err_text(err));
+    udpai_log_about(UDPA_LOG_ERROR, "federation",
+                    UDPAI_ABOUT({UDPAI_LOG_SOURCE, self->source->name},
+                                {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                    "source %.*s: cannot be read for all replicas: %s",
+                    UDPAI_SHOWN(self->source->name),
+                    error ? udpa_error_message(error) : udpa_err_text(err));
     disconnect(self);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "loop/clock.h"
 #include "runtime/rtds.h"
 
 #define COMPONENT "runtime"
@@ -19,6 +20,7 @@ typedef struct follower {
     udpai_runtime_layer *layer; /* of the last good word; NULL: there was none */
     udpa_error *error;          /* what is wrong with the last word */
     bool has_news;
+    udpai_log_limit log; /* a publisher may remove it again and again */
 } follower;
 
 struct udpai_daemon_rtds {
@@ -123,8 +125,13 @@ static void
 empty(follower *one)
 {
     udpai_runtime_layer *nothing = udpai_runtime_layer_new(layer_name(one));
-    udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %.*s is empty: the resource '%s' was removed",
-              UDPAI_SHOWN(layer_name(one)), one->name);
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    if (udpai_log_allow(&one->log, udpai_monotonic_ms(), &n_suppressed))
+        udpai_log_about(
+            UDPA_LOG_INFO, COMPONENT, UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(one->name)}),
+            "layer %.*s is empty: the resource '%s' was removed%s", UDPAI_SHOWN(layer_name(one)),
+            one->name, udpai_log_more(more, n_suppressed));
     if (nothing)
         set(one, nothing, NULL);
 }

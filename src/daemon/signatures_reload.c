@@ -60,7 +60,9 @@ udpai_signatures_reload(const udpai_reload_target *target,
         err = put_into_use(target, from, ret_keyring, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_log(UDPA_LOG_INFO, "daemon", "%s: reloaded, %zu keys sign now, and %zu more are trusted",
-              target->config_file, from->n_keys, from->n_trusted);
+    udpai_log_about(UDPA_LOG_INFO, "daemon",
+                    UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(target->config_file)}),
+                    "%s: reloaded, %zu keys sign now, and %zu more are trusted",
+                    target->config_file, from->n_keys, from->n_trusted);
     return UDPA_OK;
 }

@@ -2,8 +2,10 @@
 #include "daemon/tunables_follow.h"
 
 #include "base/alloc.h"
+#include "loop/clock.h"
 
 #define LOG "runtime"
+#define LOGGED_MAX 200     /* lines in 10 s */
 #define COMPLAINTS_MAX 256 /* that are kept, so that they are reported once */
 
 typedef UDPAI_VECTOR(char *) lines;
@@ -136,6 +138,17 @@ struct complaining {
     lines now;
 };
 
+/* A publisher of a layer may change its values all the time. A node has one follower. */
+static void
+log_line(udpa_log_level level, const char *line)
+{
+    static udpai_log_limit limit;
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    if (udpai_log_allow_burst(&limit, LOGGED_MAX, udpai_monotonic_ms(), &n_suppressed))
+        udpai_log(level, LOG, "%s%s", line, udpai_log_more(more, n_suppressed));
+}
+
 static void
 complain(void *userdata, udpai_str key, const char *line)
 {
@@ -147,14 +160,14 @@ complain(void *userdata, udpai_str key, const char *line)
     for (size_t i = 0; i < complaining->before->n; i++)
         if (strcmp(complaining->before->items[i], line) == 0)
             return;
-    udpai_log(UDPA_LOG_WARNING, LOG, "%s", line);
+    log_line(UDPA_LOG_WARNING, line);
 }
 
 static void
 report_line(void *userdata, const char *line)
 {
     (void)userdata;
-    udpai_log(UDPA_LOG_INFO, LOG, "%s", line);
+    log_line(UDPA_LOG_INFO, line);
 }
 
 /* ---- following ---- */

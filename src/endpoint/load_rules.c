@@ -3,12 +3,14 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "loop/clock.h"
 
 struct udpai_load_rules {
     udpai_service service;
     udpai_load_rules_options options;
     udpai_load_policy policy;
     udpai_local_subscription *subscription;
+    udpai_log_limit log;
 };
 
 /* Where nothing follows them, none need be kept. */
@@ -26,6 +28,21 @@ take(udpai_load_rules *self, const udpai_local_change *change, udpa_error **ret_
 }
 
 static void
+log_ignored(udpai_load_rules *self, const udpa_resource *resource, const udpa_error *error)
+{
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    if (udpai_log_allow(&self->log, udpai_monotonic_ms(), &n_suppressed))
+        udpai_log_about(UDPA_LOG_WARNING, "load",
+                        UDPAI_ABOUT({UDPAI_LOG_TYPE, udpai_resource_type_url(resource)},
+                                    {UDPAI_LOG_NAME, udpai_resource_name(resource)},
+                                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "ignored resource '%s': %s%s", udpa_resource_name(resource),
+                        error ? udpa_error_message(error) : "out of memory",
+                        udpai_log_more(more, n_suppressed));
+}
+
+static void
 on_update(void *userdata, udpai_local_update *update)
 {
     udpai_load_rules *self = userdata;
@@ -34,9 +51,7 @@ on_update(void *userdata, udpai_local_update *update)
         udpa_error *error = NULL;
         if (take(self, change, &error) == UDPA_OK)
             continue;
-        udpai_log(UDPA_LOG_WARNING, "load", "ignored resource '%s': %s",
-                  udpa_resource_name(change->resource),
-                  error ? udpa_error_message(error) : "out of memory");
+        log_ignored(self, change->resource, error);
         udpai_local_update_refuse(update, i, error);
     }
     if (self->options.changed)

@@ -52,7 +52,7 @@ typedef struct udpai_orca_collector {
     size_t n_backends;
     uint64_t last_link;
     udpai_arena arena;
-    udpai_log_limit log;
+    udpai_log_limit log, rejected_log;
 } udpai_orca_collector;
 
 static udpai_orca_collector *
@@ -82,6 +82,20 @@ link_key(const void *item)
 }
 
 /* ---- logging ---- */
+
+static void
+log_rejected(udpai_orca_collector *self, const udpa_resource *resource, const udpa_error *error)
+{
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
+    if (udpai_log_allow(&self->rejected_log, self->options.wheel->now_ms, &n_suppressed))
+        udpai_log_about(UDPA_LOG_WARNING, "load",
+                        UDPAI_ABOUT({UDPAI_LOG_TYPE, udpai_resource_type_url(resource)},
+                                    {UDPAI_LOG_NAME, udpai_resource_name(resource)},
+                                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "rejected: %s%s", error ? udpa_error_message(error) : "out of memory",
+                        udpai_log_more(more, n_suppressed));
+}
 
 static void
 log_failure(udpai_orca_collector *self, const backend *one, const udpa_error *error)
@@ -542,8 +556,7 @@ take_change(udpai_orca_collector *self, udpai_local_update *update, size_t index
         end(self, change->resource);
     if (err == UDPA_OK)
         return;
-    udpai_log(UDPA_LOG_WARNING, "load", "rejected: %s",
-              error ? udpa_error_message(error) : "out of memory");
+    log_rejected(self, change->resource, error);
     udpai_local_update_refuse(update, index, error);
 }
 

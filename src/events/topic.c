@@ -161,8 +161,8 @@ log_dropped(udpai_topic *topic, udpai_topic_client *client)
     if (!udpai_log_allow(&topic->log, topic->wheel->now_ms, &n_suppressed))
         return;
     udpai_str name = udpai_bytes_view(client->name);
-    udpai_log(
-        UDPA_LOG_WARNING, LOG,
+    udpai_log_about(
+        UDPA_LOG_WARNING, LOG, UDPAI_ABOUT({UDPAI_LOG_PEER, name}),
         "%s: client '%.*s' streams more than can be kept: %llu of its messages were dropped so far "
         "(%u more not shown)",
         udpai_event_facts_of(topic->kind)->word, UDPAI_SHOWN(name),

@@ -74,6 +74,7 @@ struct udpai_fanout {
     udpai_list waiting;        /* subscriptions that wait for settled */
     udpai_list recent_bodies;  /* the last used first */
     udpai_log_limit ambiguous; /* warnings of variants for the same */
+    udpai_log_limit waits;     /* and of clients that wait: each may have many subscriptions */
     udpai_list kept_removals;  /* of all topics */
     size_t n_kept_removals;
     size_t body_bytes;

@@ -39,14 +39,20 @@ udpai_subscription_waits_for(const udpai_subscription *subscription,
 static void
 log_wait(udpai_subscription *subscription, const udpai_unsettled *missing)
 {
-    udpai_str type = udpai_type_url_name(udpai_topic_url(subscription->topic));
+    udpai_fanout *fanout = subscription->topic->fanout;
+    udpai_str url = udpai_topic_url(subscription->topic), type = udpai_type_url_name(url);
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
     if (subscription->is_wait_logged)
         return;
     subscription->is_wait_logged = true;
-    udpai_log(UDPA_LOG_WARNING, "fanout",
-              "a client has waited 5 s for all of type %.*s: source %.*s is %.*s", (int)type.len,
-              type.data, (int)missing->source.len, missing->source.data, (int)missing->why.len,
-              missing->why.data);
+    if (!udpai_log_allow(&fanout->waits, fanout->wheel->now_ms, &n_suppressed))
+        return;
+    udpai_log_about(UDPA_LOG_WARNING, "fanout",
+                    UDPAI_ABOUT({UDPAI_LOG_SOURCE, missing->source}, {UDPAI_LOG_TYPE, url}),
+                    "a client has waited 5 s for all of type %.*s: source %.*s is %.*s%s",
+                    (int)type.len, type.data, (int)missing->source.len, missing->source.data,
+                    (int)missing->why.len, missing->why.data, udpai_log_more(more, n_suppressed));
 }
 
 /* Sources that are asked for just this client, or just what was asked for, are missing since it

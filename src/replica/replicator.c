@@ -26,9 +26,11 @@ log_malformed(udpai_replicator *replicator, udpai_str key, udpa_err err, const u
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&replicator->malformed_log, replicator->env.wheel->now_ms, &n_suppressed))
-        udpai_log(
-            UDPA_LOG_ERROR, UDPAI_LOG_REPLICA, "ignored in etcd: %s, key %.*s (%u more not shown)",
-            error ? udpa_error_message(error) : udpa_err_text(err), UDPAI_SHOWN(key), n_suppressed);
+        udpai_log_about(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
+                        UDPAI_ABOUT({UDPAI_LOG_NAME, key}, {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "ignored in etcd: %s, key %.*s (%u more not shown)",
+                        error ? udpa_error_message(error) : udpa_err_text(err), UDPAI_SHOWN(key),
+                        n_suppressed);
 }
 
 /* One that cannot be read is as if it were not there, on all replicas that cannot read it. */
@@ -273,21 +275,23 @@ log_state(udpai_replicator *replicator, udpai_mirror_state state, const udpa_err
     if (state == UDPAI_MIRROR_CURRENT)
         udpai_log(UDPA_LOG_INFO, UDPAI_LOG_REPLICA, "current with etcd");
     else if (state == UDPAI_MIRROR_LISTING)
-        udpai_log(
-            UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
+        udpai_log_about(
+            UDPA_LOG_WARNING, UDPAI_LOG_REPLICA, UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code(why)}),
             "etcd is unavailable, and was not read yet, so publications are rejected; what the "
             "state directory has, if anything, is served: %s",
             text);
     else if (state == UDPAI_MIRROR_BEHIND)
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
-                  "etcd is unavailable, so publications are rejected; what this node has is served "
-                  "as before: %s",
-                  text);
+        udpai_log_about(
+            UDPA_LOG_WARNING, UDPAI_LOG_REPLICA, UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code(why)}),
+            "etcd is unavailable, so publications are rejected; what this node has is served "
+            "as before: %s",
+            text);
     else
-        udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
-                  "etcd has another state than before, so nothing is taken from it, and "
-                  "publications are rejected; what this node has is served as before: %s",
-                  text);
+        udpai_log_about(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
+                        UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code(why)}),
+                        "etcd has another state than before, so nothing is taken from it, and "
+                        "publications are rejected; what this node has is served as before: %s",
+                        text);
 }
 
 static void

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/layers.h"
 
+#include <time.h>
+
 #include "base/alloc.h"
 #include "base/log.h"
 
 #define COMPONENT "runtime"
+#define LOGGED_MAX 20 /* lines of a layer in 10 s */
 
 /* A layer as it was configured, and what is there of it. */
 typedef struct udpai_runtime_slot {
@@ -12,6 +15,7 @@ typedef struct udpai_runtime_slot {
     udpai_runtime_layer_kind kind;
     udpai_runtime_layer *layer; /* NULL: it is left out, or not there */
     udpa_error *error;
+    udpai_log_limit log; /* who publishes a layer may do so all the time */
 } slot;
 
 static udpai_str
@@ -165,33 +169,52 @@ exchange(udpai_runtime *runtime, udpai_runtime_load *load)
     *load = old;
 }
 
+static bool
+may_log(slot *self, unsigned *ret_n_suppressed)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return udpai_log_allow_burst(&self->log, LOGGED_MAX, now_ms, ret_n_suppressed);
+}
+
 /* Only what is new: a layer may stay in error for long. */
 static void
-log_change(const slot *now, const udpa_error *before)
+log_change(slot *now, const udpa_error *before)
 {
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
     bool is_same = now->error && before &&
                    strcmp(udpa_error_message(now->error), udpa_error_message(before)) == 0;
-    if (now->error && !is_same)
-        udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s %s: %s", now->name,
-                  now->layer ? "stays as it was" : "is ignored", udpa_error_message(now->error));
-    else if (!now->error && before)
-        udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is fixed", now->name);
+    if ((!now->error && !before) || is_same || !may_log(now, &n_suppressed))
+        return;
+    if (now->error)
+        udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s %s: %s%s", now->name,
+                  now->layer ? "stays as it was" : "is ignored", udpa_error_message(now->error),
+                  udpai_log_more(more, n_suppressed));
+    else
+        udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is fixed%s", now->name,
+                  udpai_log_more(more, n_suppressed));
 }
 
 /* Only if it was not so before, too. */
 static void
-log_ignored(const slot *now, const udpai_runtime_layer *before)
+log_ignored(slot *now, const udpai_runtime_layer *before)
 {
+    char more[UDPAI_LOG_MORE_MAX];
+    unsigned n_suppressed;
     udpai_str key = {0}, old_key = {0};
     size_t n = now->layer ? udpai_runtime_layer_n_ignored(now->layer, &key) : 0;
-    if (n == 0 || (before && udpai_runtime_layer_n_ignored(before, &old_key) == n &&
-                   udpai_str_eq(key, old_key)))
+    if (n == 0 ||
+        (before && udpai_runtime_layer_n_ignored(before, &old_key) == n &&
+         udpai_str_eq(key, old_key)) ||
+        !may_log(now, &n_suppressed))
         return;
     udpai_log(
         UDPA_LOG_WARNING, COMPONENT,
         "layer %s: the value of %.*s is ignored: it is not UTF-8, or has a zero byte; %zu such "
-        "value%s in all, the rest of the layer is effective",
-        now->name, UDPAI_SHOWN(key), n, n == 1 ? "" : "s");
+        "value%s in all, the rest of the layer is effective%s",
+        now->name, UDPAI_SHOWN(key), n, n == 1 ? "" : "s", udpai_log_more(more, n_suppressed));
 }
 
 udpa_err

@@ -271,15 +271,24 @@ count_denied(udpai_session *session)
 }
 
 static void
-log_denial(udpai_session *session, const udpa_error *why)
+log_denial(udpai_session *session,
+           const udpai_acl_subject *subject,
+           const udpai_acl_question *question,
+           const udpa_error *why)
 {
     udpai_access *access = udpai_hub_access(session->hub);
     unsigned n_suppressed;
     count_denied(session);
     if (udpai_log_allow(&access->log, udpai_hub_wheel(session->hub)->now_ms, &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "acl", "%s%s (%u more not shown)",
-                  udpai_acl_settings(access->acl)->is_dry_run ? "dry run, so it may: " : "",
-                  udpa_error_message(why), n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, "acl",
+                        UDPAI_ABOUT({UDPAI_LOG_PEER, subject->node_id},
+                                    {UDPAI_LOG_IDENTITY, udpai_identity_name(subject->identity)},
+                                    {UDPAI_LOG_TYPE, question->type_url},
+                                    {UDPAI_LOG_NAME, question->name},
+                                    {UDPAI_LOG_CODE, udpai_log_code(why)}),
+                        "%s%s (%u more not shown)",
+                        udpai_acl_settings(access->acl)->is_dry_run ? "dry run, so it may: " : "",
+                        udpa_error_message(why), n_suppressed);
 }
 
 static udpa_err
@@ -294,7 +303,7 @@ decide(udpai_session *session,
         return UDPA_OK;
     if (!why)
         return UDPA_ERR_NOMEM;
-    log_denial(session, why);
+    log_denial(session, subject, question, why);
     if (udpai_acl_settings(access->acl)->is_dry_run)
         return UDPA_OK;
     if (ret_error)

@@ -63,13 +63,16 @@ fail(udpai_forward *self, const udpa_error *why, bool is_logged)
     self->n_failures++;
     udpai_timer_set(udpai_hub_wheel(self->hub), &self->retry, now_ms(self) + wait);
     if (is_logged && udpai_log_allow(&self->log, now_ms(self), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, LOG,
-                  "%s: what comes cannot be forwarded to %.*s: %s; the next attempt is in %g s (%u "
-                  "more not shown)",
-                  udpai_event_facts_of(udpai_topic_kind(self->topic))->word,
-                  UDPAI_SHOWN(udpai_bytes_view(self->to)),
-                  why ? udpa_error_message(why) : "it has ended the stream", (double)wait / 1000,
-                  n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, LOG,
+            UDPAI_ABOUT({UDPAI_LOG_ADDRESS, udpai_bytes_view(self->to)},
+                        {UDPAI_LOG_CODE, udpai_log_code(why)}),
+            "%s: what comes cannot be forwarded to %.*s: %s; the next attempt is in %g s (%u "
+            "more not shown)",
+            udpai_event_facts_of(udpai_topic_kind(self->topic))->word,
+            UDPAI_SHOWN(udpai_bytes_view(self->to)),
+            why ? udpa_error_message(why) : "it has ended the stream", (double)wait / 1000,
+            n_suppressed);
 }
 
 static void

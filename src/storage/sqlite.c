@@ -128,16 +128,19 @@ log_outcome(struct engine *engine, size_t n_failed, const udpa_error *error)
     if ((!n_failed && !changed) || !udpai_log_allow(&engine->log_limit, now_ms(), &n_suppressed))
         return;
     if (n_failed)
-        udpai_log(
+        udpai_log_about(
             UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
+            UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(engine->db.path)},
+                        {UDPAI_LOG_CODE, udpai_log_code(error)}),
             "could not keep %zu changes, which publishers must publish again: %s (%u more not "
             "shown)",
             n_failed, error ? udpa_error_message(error) : udpa_err_text(UDPA_ERR_NOMEM),
             n_suppressed);
     else
-        udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
-                  "%s can be written again; what failed before must be published again",
-                  engine->db.path);
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
+                        UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(engine->db.path)}),
+                        "%s can be written again; what failed before must be published again",
+                        engine->db.path);
 }
 
 static void

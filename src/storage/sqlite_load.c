@@ -126,8 +126,10 @@ skip(struct loader *loader, const udpai_seal_place *place, udpa_err err, const u
     }
     if (++loader->stats->n_damaged > LOGGED_MAX)
         return;
-    udpai_log(
+    udpai_log_about(
         UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
+        UDPAI_ABOUT({UDPAI_LOG_TYPE, place->type_url}, {UDPAI_LOG_NAME, place->name},
+                    {UDPAI_LOG_CODE, udpai_log_code(error)}),
         "%s: skipped resource '%.*s' of type %.*s from %.*s: %s; it comes again from its origin",
         loader->db->path, (int)place->name.len, place->name.data, (int)place->type_url.len,
         place->type_url.data, (int)place->origin.len, place->origin.data,

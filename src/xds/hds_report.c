@@ -81,9 +81,11 @@ warn_unnameable(udpai_hds *hds, const udpa_error *why)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&hds->service->bad_answers, now_ms(hds), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "hds",
-                  "health reported by client '%.*s' is not forwarded: %s (%u more not shown)",
-                  UDPAI_SHOWN(id_of(hds)), udpa_error_message(why), n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, "hds",
+            UDPAI_ABOUT({UDPAI_LOG_PEER, id_of(hds)}, {UDPAI_LOG_CODE, udpai_log_code(why)}),
+            "health reported by client '%.*s' is not forwarded: %s (%u more not shown)",
+            UDPAI_SHOWN(id_of(hds)), udpa_error_message(why), n_suppressed);
 }
 
 static udpa_err
@@ -197,9 +199,11 @@ udpai_hds_publication_done(udpai_hds *hds, const udpai_publication *publication)
         udpa_error_unref(hds->last_error);
         hds->last_error = udpa_error_ref((udpa_error *)(uintptr_t)error);
         if (udpai_log_allow(&hds->service->refused, now_ms(hds), &n_suppressed))
-            udpai_log(UDPA_LOG_WARNING, "hds",
-                      "rejected health reported by client '%.*s': %s (%u more not shown)",
-                      UDPAI_SHOWN(id_of(hds)), udpa_error_message(error), n_suppressed);
+            udpai_log_about(
+                UDPA_LOG_WARNING, "hds",
+                UDPAI_ABOUT({UDPAI_LOG_PEER, id_of(hds)}, {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                "rejected health reported by client '%.*s': %s (%u more not shown)",
+                UDPAI_SHOWN(id_of(hds)), udpa_error_message(error), n_suppressed);
     }
     udpa_error *failure = NULL;
     if (udpai_hds_publish(hds, &failure) != UDPA_OK)
@@ -216,8 +220,9 @@ note_bad(udpai_hds *hds, const udpai_health_taken *taken)
     if (taken->n_unasked == 0 ||
         !udpai_log_allow(&hds->service->bad_answers, now_ms(hds), &n_suppressed))
         return;
-    udpai_log(
+    udpai_log_about(
         UDPA_LOG_WARNING, "hds",
+        UDPAI_ABOUT({UDPAI_LOG_PEER, id_of(hds)}, {UDPAI_LOG_NAME, taken->cluster}),
         "ignored health reported by client '%.*s' of %zu endpoints that it was not asked to check, "
         "such as %.*s port %u of cluster '%.*s' (%u more not shown)",
         UDPAI_SHOWN(id_of(hds)), taken->n_unasked, UDPAI_SHOWN(taken->address), taken->port,

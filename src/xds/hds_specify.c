@@ -182,9 +182,10 @@ warn(udpai_hds *hds, const char *what, const char *why)
     if (!udpai_log_allow(&hds->service->bad_specifiers, udpai_hub_wheel(hds->session.hub)->now_ms,
                          &n_suppressed))
         return;
-    udpai_log(UDPA_LOG_WARNING, "hds",
-              "health checks '%s' for client '%.*s': %s (%u more not shown)", what, UDPAI_SHOWN(id),
-              why, n_suppressed);
+    udpai_log_about(UDPA_LOG_WARNING, "hds",
+                    UDPAI_ABOUT({UDPAI_LOG_PEER, id}, {UDPAI_LOG_NAME, udpai_str_from(what)}),
+                    "health checks '%s' for client '%.*s': %s (%u more not shown)", what,
+                    UDPAI_SHOWN(id), why, n_suppressed);
 }
 
 static udpa_err

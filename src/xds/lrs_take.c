@@ -78,8 +78,10 @@ note_refused(udpai_lrs *lrs, udpai_str what, const udpa_error *why)
     lrs->last_error = udpa_error_new(udpa_error_code(why), NULL, "cluster '%.*s': %s",
                                      UDPAI_SHOWN(what), udpa_error_message(why));
     if (udpai_log_allow(&lrs->service->refused, now_ms(lrs), &n_suppressed))
-        udpai_log(
+        udpai_log_about(
             UDPA_LOG_WARNING, "lrs",
+            UDPAI_ABOUT({UDPAI_LOG_PEER, id}, {UDPAI_LOG_NAME, what},
+                        {UDPAI_LOG_CODE, udpai_log_code(why)}),
             "rejected load reported by client '%.*s' of cluster '%.*s': %s (%u more not shown)",
             UDPAI_SHOWN(id), UDPAI_SHOWN(what), udpa_error_message(why), n_suppressed);
 }

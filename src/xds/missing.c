@@ -77,9 +77,12 @@ warn(udpai_xds *xds, udpai_str name, const udpa_error *why)
                          &n_suppressed))
         return;
     udpai_str id = xds->peer ? udpai_node_info_parts(xds->peer)->id : (udpai_str){0};
-    udpai_log(UDPA_LOG_WARNING, "xds",
-              "client '%.*s' has subscribed to a name that can never exist: %s (%u more not shown)",
-              UDPAI_SHOWN(id), udpa_error_message(why), n_suppressed);
+    udpai_log_about(
+        UDPA_LOG_WARNING, "xds",
+        UDPAI_ABOUT({UDPAI_LOG_PEER, id}, {UDPAI_LOG_NAME, name},
+                    {UDPAI_LOG_CODE, udpai_log_code(why)}),
+        "client '%.*s' has subscribed to a name that can never exist: %s (%u more not shown)",
+        UDPAI_SHOWN(id), udpa_error_message(why), n_suppressed);
 }
 
 udpa_err

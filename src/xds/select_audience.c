@@ -12,10 +12,12 @@ udpai_xds_reject_unmatched_client(udpai_xds_server *server,
     udpai_str identity = udpai_identity_name(client->identity);
     unsigned n_suppressed;
     if (udpai_log_allow(&server->unmatched_clients, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "xds",
-                  "rejected client '%.*s', which belongs to no audience: cluster '%.*s', "
-                  "certificate '%.*s' (%u more not shown)",
-                  UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity), n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, "xds",
+                        UDPAI_ABOUT({UDPAI_LOG_PEER, id}, {UDPAI_LOG_IDENTITY, identity},
+                                    {UDPAI_LOG_CODE, udpai_log_code_of(UDPA_ERR_DENIED)}),
+                        "rejected client '%.*s', which belongs to no audience: cluster '%.*s', "
+                        "certificate '%.*s' (%u more not shown)",
+                        UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity), n_suppressed);
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "you belong to no audience of this node, with node id '%.*s', cluster "
                       "'%.*s', certificate '%.*s': the section 'audiences' of its configuration "

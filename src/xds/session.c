@@ -407,8 +407,8 @@ warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
                          &n_suppressed))
         return;
     udpai_str type = udpai_subscription_type_url(delivery->subscription);
-    udpai_log(
-        UDPA_LOG_WARNING, "xds",
+    udpai_log_about(
+        UDPA_LOG_WARNING, "xds", UDPAI_ABOUT({UDPAI_LOG_TYPE, type}),
         "the state of the world of type %.*s has %zu bytes, and is sent whole with each change: "
         "clients of the delta protocol are sent the change alone (%u more not shown)",
         (int)type.len, type.data, delivery->body->size_bytes, n_suppressed);

@@ -88,9 +88,11 @@ log_refused(udpai_acceptor *self, udpai_str peer, const udpa_error *why)
     unsigned n_suppressed;
     atomic_fetch_add_explicit(&self->listener->door->n_refused, 1, memory_order_relaxed);
     if (udpai_log_allow(&self->refused_log, udpai_monotonic_ms(), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
-                  "a connection of %.*s is not taken: %s (%u more not shown)", (int)peer.len,
-                  peer.data, why ? udpa_error_message(why) : "out of memory", n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
+            UDPAI_ABOUT({UDPAI_LOG_ADDRESS, peer}, {UDPAI_LOG_CODE, udpai_log_code(why)}),
+            "a connection of %.*s is not taken: %s (%u more not shown)", (int)peer.len, peer.data,
+            why ? udpa_error_message(why) : "out of memory", n_suppressed);
 }
 
 /* Nearly all that strangers do wrong is seen here. */
@@ -102,9 +104,11 @@ log_failed(udpai_acceptor *self, const udpai_door_connection *connection, const 
     const udpa_error *why = udpai_tls_session_why(connection->tls);
     atomic_fetch_add_explicit(&self->listener->door->n_failed, 1, memory_order_relaxed);
     if (udpai_log_allow(&self->failed_log, udpai_monotonic_ms(), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
-                  "the TLS handshake with %.*s has failed: %s (%u more not shown)", (int)peer.len,
-                  peer.data, why ? udpa_error_message(why) : what, n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
+            UDPAI_ABOUT({UDPAI_LOG_ADDRESS, peer}, {UDPAI_LOG_CODE, udpai_log_code(why)}),
+            "the TLS handshake with %.*s has failed: %s (%u more not shown)", (int)peer.len,
+            peer.data, why ? udpa_error_message(why) : what, n_suppressed);
 }
 
 static void
@@ -322,9 +326,9 @@ log_bad_head(udpai_acceptor *self, const udpai_door_connection *connection, cons
     udpai_str peer = udpai_bytes_view(connection->peer.address);
     atomic_fetch_add_explicit(&self->listener->door->n_failed, 1, memory_order_relaxed);
     if (udpai_log_allow(&self->head_log, udpai_monotonic_ms(), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
-                  "a connection of the proxy %.*s is not taken: %s (%u more not shown)",
-                  (int)peer.len, peer.data, what, n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_DOOR, UDPAI_ABOUT({UDPAI_LOG_ADDRESS, peer}),
+                        "a connection of the proxy %.*s is not taken: %s (%u more not shown)",
+                        (int)peer.len, peer.data, what, n_suppressed);
 }
 
 /* It counts as its client from now on. What comes behind the head is still in the socket. */

@@ -43,9 +43,11 @@ report(udpai_door_connection *connection, const struct kind *kind)
     atomic_fetch_add_explicit(&door->n_floods, 1, memory_order_relaxed);
     udpai_str address = udpai_bytes_view(connection->peer.address);
     if (udpai_log_allow(&door->flood_log, door->wheel->now_ms, &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
-                  "%.*s is disconnected: too many %s (%u more not shown)", (int)address.len,
-                  address.data, kind->words, n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
+                        UDPAI_ABOUT({UDPAI_LOG_ADDRESS, address},
+                                    {UDPAI_LOG_CODE, udpai_log_code_of(UDPA_ERR_LIMIT)}),
+                        "%.*s is disconnected: too many %s (%u more not shown)", (int)address.len,
+                        address.data, kind->words, n_suppressed);
 }
 
 /* By these words a client of gRPC pings half as often from then on (gRFC A8). */

@@ -195,7 +195,10 @@ log_new_problems(const udpai_file_result *before, const udpai_file_result *now)
         const udpai_file_problem *problem = &now->problems.items[i];
         if (has_problem(before, problem))
             continue;
-        udpai_log(UDPA_LOG_ERROR, "file", "%s", udpa_error_message(problem->error));
+        udpai_log_about(UDPA_LOG_ERROR, "file",
+                        UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(problem->path)},
+                                    {UDPAI_LOG_CODE, udpai_log_code(problem->error)}),
+                        "%s", udpa_error_message(problem->error));
         any = true;
     }
     if (now->n_problems_left_out && (!before || !before->n_problems_left_out))
@@ -212,7 +215,9 @@ log_fixed_problems(const udpai_file_result *before, const udpai_file_result *now
         any = any || !has_problem(now, problem);
         if (!has_problem_at(now, problem->path) &&
             (i == 0 || strcmp(before->problems.items[i - 1].path, problem->path) != 0))
-            udpai_log(UDPA_LOG_INFO, "file", "%s: reloaded, no errors found", problem->path);
+            udpai_log_about(UDPA_LOG_INFO, "file",
+                            UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(problem->path)}),
+                            "%s: reloaded, no errors found", problem->path);
     }
     return any;
 }

@@ -124,8 +124,9 @@ log_bad(udpai_stream_thread *thread, const char *what, const udpa_error *why)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&thread->credentials.log, thread->wheel.now_ms, &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC, "%s: %s (%u more not shown)", what,
-                  udpa_error_message(why), n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
+                        UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code(why)}),
+                        "%s: %s (%u more not shown)", what, udpa_error_message(why), n_suppressed);
 }
 
 /* ---- looking at all again ---- */

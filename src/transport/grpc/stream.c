@@ -109,9 +109,11 @@ udpai_stream_end_greedy(udpai_stream *stream, udpai_str address, udpa_error *err
     unsigned n_suppressed;
     atomic_fetch_add_explicit(&thread->stat_too_large, 1, memory_order_relaxed);
     if (udpai_log_allow(&thread->too_large_log, thread->wheel.now_ms, &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
-                  "a stream of %.*s is ended: %s (%u more not shown)", (int)address.len,
-                  address.data, error ? udpa_error_message(error) : "out of memory", n_suppressed);
+        udpai_log_about(
+            UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
+            UDPAI_ABOUT({UDPAI_LOG_ADDRESS, address}, {UDPAI_LOG_CODE, udpai_log_code(error)}),
+            "a stream of %.*s is ended: %s (%u more not shown)", (int)address.len, address.data,
+            error ? udpa_error_message(error) : "out of memory", n_suppressed);
     udpai_stream_end(stream, error);
 }
 

@@ -51,8 +51,10 @@ udpai_http_log_refused(udpai_http *http, const udpa_error *error)
     unsigned n_suppressed;
     if (udpa_error_code(error) == UDPA_ERR_LIMIT &&
         udpai_log_allow(&http->refusals, udpai_monotonic_ms(), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_HTTP, "rejected a connection: %s (%u more not shown)",
-                  udpa_error_message(error), n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
+                        UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "rejected a connection: %s (%u more not shown)", udpa_error_message(error),
+                        n_suppressed);
 }
 
 static bool

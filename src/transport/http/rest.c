@@ -83,9 +83,10 @@ warn(udpai_http *http, const udpai_http_route *route, const char *how, const udp
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&http->failures, udpai_monotonic_ms(), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
-                  "%s cannot be answered%s: %s (%u more not shown)", route->path, how,
-                  udpa_error_message(error), n_suppressed);
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
+                        UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code(error)}),
+                        "%s cannot be answered%s: %s (%u more not shown)", route->path, how,
+                        udpa_error_message(error), n_suppressed);
 }
 
 static udpa_err
