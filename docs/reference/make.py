@@ -350,7 +350,9 @@ def metrics_page(root):
         'that the program does not know the first 100 have series of their own, and all later ones are `other`. So are',
         'sources beyond the first 100; `source` is the name of a configured source, or the path of a directory, and',
         'dynamic sources, and those of client groups, are added up as `(dynamic)` and `(client groups)`. `code` is a',
-        'status of gRPC, such as `permission_denied`.',
+        'status of gRPC, such as `permission_denied`. `reason` is, of connections, the limit that was reached, or',
+        '`memory`; of handshakes `certificate`, `protocol`, `closed`, `timeout` or `proxy_head`. Both are counted at the',
+        'sockets for gRPC, unless the transport is GRPC_CORE.',
     ]
     for row in metric_rows(root):
         if row['section']:

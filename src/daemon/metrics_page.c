@@ -110,27 +110,30 @@ put_certificates(udpai_metric_snapshot *to, const udpai_certificates *certificat
 static void
 put_streams(udpai_metric_snapshot *to, const udpa_endpoint *endpoint)
 {
-    static const udpai_metric metrics[UDPAI_STREAM_COUNTERS] = {
-        [UDPAI_STREAMS_REFUSED] = UDPAI_METRIC_STREAMS_REFUSED,
-        [UDPAI_STREAMS_CUT_OFF] = UDPAI_METRIC_STREAMS_CUT_OFF,
-        [UDPAI_MESSAGES_TOO_LARGE] = UDPAI_METRIC_MESSAGES_TOO_LARGE,
-        [UDPAI_MESSAGES_HELD_BACK] = UDPAI_METRIC_MESSAGES_HELD_BACK,
-        [UDPAI_STREAMS_AGED] = UDPAI_METRIC_STREAMS_AGED,
-        [UDPAI_STREAMS_MOVED] = UDPAI_METRIC_STREAMS_MOVED,
-        [UDPAI_STREAMS_ABOVE_SHARE] = UDPAI_METRIC_STREAMS_ABOVE_SHARE,
-        [UDPAI_CONNECTIONS_REFUSED] = UDPAI_METRIC_CONNECTIONS_REFUSED,
-        [UDPAI_CONNECTIONS_ENDED] = UDPAI_METRIC_CONNECTIONS_ENDED,
-        [UDPAI_HANDSHAKES_FAILED] = UDPAI_METRIC_HANDSHAKES_FAILED,
+    /* The others are counted by their reasons besides, in meters. */
+    static const struct {
+        udpai_stream_counter counter;
+        udpai_metric metric;
+    } all[] = {
+        {UDPAI_STREAMS_REFUSED, UDPAI_METRIC_STREAMS_REFUSED},
+        {UDPAI_STREAMS_CUT_OFF, UDPAI_METRIC_STREAMS_CUT_OFF},
+        {UDPAI_MESSAGES_TOO_LARGE, UDPAI_METRIC_MESSAGES_TOO_LARGE},
+        {UDPAI_MESSAGES_HELD_BACK, UDPAI_METRIC_MESSAGES_HELD_BACK},
+        {UDPAI_STREAMS_AGED, UDPAI_METRIC_STREAMS_AGED},
+        {UDPAI_STREAMS_MOVED, UDPAI_METRIC_STREAMS_MOVED},
+        {UDPAI_STREAMS_ABOVE_SHARE, UDPAI_METRIC_STREAMS_ABOVE_SHARE},
+        {UDPAI_CONNECTIONS_ENDED, UDPAI_METRIC_CONNECTIONS_ENDED},
     };
+
     const udpai_service *spread = udpai_endpoint_service(endpoint, UDPAI_PLACE_SPREAD);
     const udpai_stream_counts counts = udpai_endpoint_stream_counts(endpoint);
-    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
-        put(to, metrics[i], counts.n[i]);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
+        put(to, all[i].metric, counts.n[all[i].counter]);
     put(to, UDPAI_METRIC_CLIENT_STREAMS, counts.n_clients);
     if (spread)
         put(to, UDPAI_METRIC_CLIENT_STREAMS_SHARE, udpai_spread_service_facts(spread).share);
-    udpai_meters_read(udpai_stream_thread_meters(udpai_endpoint_streams(endpoint)),
-                      udpai_metric_snapshot_take, to);
+    udpai_stream_thread_read_meters(udpai_endpoint_streams(endpoint), udpai_metric_snapshot_take,
+                                    to);
 }
 
 /* ---- the store ---- */

@@ -119,7 +119,8 @@ send_counts(uv_timer_t *timer)
     worker *self = timer->data;
     udpai_strbuf bytes = {0};
     const udpai_stream_counts counts = udpai_stream_counts_of(self->streams);
-    udpai_worker_counts_encode(&counts, udpai_stream_thread_meters(self->streams), &bytes);
+    udpai_worker_counts_encode(&counts, &bytes);
+    udpai_stream_thread_read_meters(self->streams, udpai_reading_encode, &bytes);
     if (!udpai_strbuf_failed(&bytes))
         (void)udpai_worker_link_send(self->link, UDPAI_FRAME_COUNTS, udpai_strbuf_view(&bytes));
     udpai_strbuf_done(&bytes);

@@ -12,16 +12,13 @@ put_counts(udpai_proto_writer *writer, const udpai_stream_counts *counts)
 }
 
 void
-udpai_worker_counts_encode(const udpai_stream_counts *counts,
-                           const udpai_meters *meters,
-                           udpai_strbuf *bytes)
+udpai_worker_counts_encode(const udpai_stream_counts *counts, udpai_strbuf *bytes)
 {
     udpai_proto_writer writer = {0};
     put_counts(&writer, counts);
     writer = (udpai_proto_writer){udpai_strbuf_extend(bytes, writer.size), 0};
     if (writer.at)
         put_counts(&writer, counts);
-    udpai_meters_encode(meters, bytes);
 }
 
 static void

@@ -6,9 +6,8 @@
 
 #include "endpoint/stream_counts.h"
 
-void udpai_worker_counts_encode(const udpai_stream_counts *counts,
-                                const udpai_meters *meters,
-                                udpai_strbuf *bytes);
+/* What its meters read is appended by udpai_reading_encode(). */
+void udpai_worker_counts_encode(const udpai_stream_counts *counts, udpai_strbuf *bytes);
 /* *ret_readings: for udpai_readings_decode(), a view, which was read once. UDPA_ERR_MALFORMED */
 udpa_err udpai_worker_counts_decode(udpai_str bytes,
                                     udpai_stream_counts *ret_counts,

@@ -25,6 +25,7 @@ static void
 commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     udpai_durable_engine *engine = ((udpa_endpoint *)userdata)->engine;
+    batch->begun_ns = udpai_monotonic_ns();
     engine->ops->commit(engine, batch, ticket);
 }
 

@@ -3,6 +3,8 @@
  * everything ends. It knows its services by their table alone; their view of it is here, too. */
 #include "base/alloc.h"
 #include "endpoint/endpoint_internal.h"
+#include "federation/node_metrics.h"
+#include "loop/clock.h"
 
 /* ---- what services know ---- */
 
@@ -274,10 +276,14 @@ static void
 take_commits(void *userdata, udpai_list *batches)
 {
     udpa_endpoint *endpoint = userdata;
+    udpai_meter *commits = udpai_meters_get(udpai_node_meters(endpoint->node),
+                                            UDPAI_METRIC_STORE_COMMIT_TIME, (udpai_str){0});
+    uint64_t now_ns = udpai_monotonic_ns();
     udpai_loop_wheel_advance(endpoint->wheel);
     udpai_list *at;
     while ((at = udpai_list_pop(batches))) {
         udpai_durable_batch *batch = UDPAI_LIST_ENTRY(at, udpai_durable_batch, node);
+        udpai_meter_observe(commits, (now_ns - batch->begun_ns) / 1000);
         udpai_node_committed(endpoint->node, batch->ticket, batch->result);
         udpai_durable_batch_free(batch);
     }

@@ -6,11 +6,16 @@
 /* ---- labels ---- */
 
 static const udpai_metric_label_info labels[UDPAI_LABELS] = {
-    [UDPAI_LABEL_NONE] = {"", 0},           [UDPAI_LABEL_CODE] = {"code", 17},
-    [UDPAI_LABEL_KIND] = {"kind", 8},       [UDPAI_LABEL_PROTOCOL] = {"protocol", 24},
+    [UDPAI_LABEL_NONE] = {"", 0},
+    [UDPAI_LABEL_CODE] = {"code", 17},
+    [UDPAI_LABEL_KIND] = {"kind", 8},
+    [UDPAI_LABEL_PROTOCOL] = {"protocol", 24},
+    [UDPAI_LABEL_REASON] = {"reason", 8},
     [UDPAI_LABEL_SOURCE] = {"source", 100}, /* and types beside those that the program knows: */
-    [UDPAI_LABEL_TYPE] = {"type", 100},     [UDPAI_LABEL_USE] = {"use", 8},
-    [UDPAI_LABEL_VERSION] = {"version", 1}, [UDPAI_LABEL_WORKER] = {"worker", 64},
+    [UDPAI_LABEL_TYPE] = {"type", 100},
+    [UDPAI_LABEL_USE] = {"use", 8},
+    [UDPAI_LABEL_VERSION] = {"version", 1},
+    [UDPAI_LABEL_WORKER] = {"worker", 64},
 };
 
 const udpai_metric_label_info *

@@ -30,6 +30,7 @@ typedef enum udpai_metric_label {
     UDPAI_LABEL_CODE, /* udpai_metric_code() */
     UDPAI_LABEL_KIND,
     UDPAI_LABEL_PROTOCOL,
+    UDPAI_LABEL_REASON,
     UDPAI_LABEL_SOURCE,
     UDPAI_LABEL_TYPE,
     UDPAI_LABEL_USE,

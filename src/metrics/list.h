@@ -44,12 +44,14 @@
       "Streams that were ended so that their clients connect to another replica.")                 \
     X(STREAMS_ABOVE_SHARE, COUNTER, NONE, PROCESSES, "udpa_streams_above_share",                   \
       "Streams that were rejected because this replica has its share.")                            \
-    X(CONNECTIONS_REFUSED, COUNTER, NONE, PROCESSES, "udpa_connections_refused",                   \
-      "Connections that were closed because of a limit.")                                          \
+    X(CONNECTIONS_REFUSED, COUNTER, REASON, PROCESSES, "udpa_connections_refused",                 \
+      "Connections that were closed because of a limit, or for lack of memory.")                   \
     X(CONNECTIONS_ENDED, COUNTER, NONE, PROCESSES, "udpa_connections_ended",                       \
       "Connections that were ended because of floods of resets or of empty frames.")               \
-    X(HANDSHAKES_FAILED, COUNTER, NONE, PROCESSES, "udpa_handshakes_failed",                       \
-      "TLS handshakes of peers that have failed.")                                                 \
+    X(HANDSHAKES, COUNTER, NONE, PROCESSES, "udpa_handshakes",                                     \
+      "TLS handshakes of peers that have succeeded.")                                              \
+    X(HANDSHAKES_FAILED, COUNTER, REASON, PROCESSES, "udpa_handshakes_failed",                     \
+      "TLS handshakes of peers, and heads of the PROXY protocol, that have failed.")               \
     X(SUBSCRIPTIONS_DENIED, COUNTER, NONE, PROCESSES, "udpa_subscriptions_denied",                 \
       "Requests on streams that the ACL has denied, or would deny in a dry run.")                  \
     /* what is sent */                                                                             \
@@ -98,6 +100,8 @@
       "Contributions: versions of resources, of each origin one.")                                 \
     X(STORE_QUEUED, GAUGE, NONE, NODE, "udpa_store_queued_batches",                                \
       "Batches that the durable engine has not committed yet.")                                    \
+    X(STORE_COMMIT_TIME, HISTOGRAM, NONE, NODE, "udpa_store_commit_seconds",                       \
+      "How long the durable engine has taken to commit a batch, from the queue on.")               \
     X(STORE_COMMITTED, COUNTER, NONE, NODE, "udpa_store_committed_batches",                        \
       "Batches that the durable engine has committed.")                                            \
     X(STORE_FAILED, COUNTER, NONE, NODE, "udpa_store_failed_batches",                              \

@@ -138,21 +138,15 @@ put_reading(udpai_proto_writer *writer, const udpai_reading *reading)
         udpai_proto_put_bare_number(writer, reading->values[i]);
 }
 
-static void
-encode_reading(void *userdata, const udpai_reading *reading)
+void
+udpai_reading_encode(void *bytes, const udpai_reading *reading)
 {
     udpai_proto_writer writer = {0};
     put_reading(&writer, reading);
-    uint8_t *room = udpai_strbuf_extend(userdata, writer.size);
+    uint8_t *room = udpai_strbuf_extend(bytes, writer.size);
     writer = (udpai_proto_writer){room, 0};
     if (room)
         put_reading(&writer, reading);
-}
-
-void
-udpai_meters_encode(const udpai_meters *meters, udpai_strbuf *bytes)
-{
-    udpai_meters_read(meters, encode_reading, bytes);
 }
 
 static bool

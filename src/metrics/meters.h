@@ -59,6 +59,13 @@ udpai_meter_add(udpai_meter *meter, uint64_t n)
     udpai_meter_bump(&meter->values[0], n);
 }
 
+/* For any thread, of a meter to which its owner never adds otherwise. */
+static inline void
+udpai_meter_add_shared(udpai_meter *meter, uint64_t n)
+{
+    atomic_fetch_add_explicit(&meter->values[0], n, memory_order_relaxed);
+}
+
 /* Of a gauge, which nobody takes more from than was added. */
 static inline void
 udpai_meter_subtract(udpai_meter *meter, uint64_t n)
@@ -71,7 +78,8 @@ void udpai_meter_observe(udpai_meter *meter, uint64_t us);
 
 /* ---- from one process to another of the same program ---- */
 
-void udpai_meters_encode(const udpai_meters *meters, udpai_strbuf *bytes);
+/* Appends it to a udpai_strbuf; a udpai_reading_fn. */
+void udpai_reading_encode(void *bytes, const udpai_reading *reading);
 /* UDPA_ERR_MALFORMED: what comes before that was visited. */
 udpa_err udpai_readings_decode(udpai_str bytes, udpai_reading_fn visit, void *userdata);
 

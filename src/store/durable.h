@@ -52,6 +52,7 @@ typedef struct udpai_durable_batch {
     udpai_list node; /* for its owner */
     uint64_t ticket;
     udpa_err result;
+    uint64_t begun_ns;               /* for its owner: when it was handed to the engine */
     udpai_durable_position position; /* among replicas alone */
     bool is_janitors; /* among replicas: only while the one that proposes it is their janitor … */
     unsigned place;   /* … or has this place still; 0: it has none */

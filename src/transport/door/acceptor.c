@@ -82,11 +82,22 @@ forget(udpai_acceptor *self, udpai_door_connection *connection)
     udpai_door_connection_free(connection);
 }
 
+static udpai_connection_refusal
+refusal_of(udpai_addresses *all, const udpa_error *why)
+{
+    if (!why || udpa_error_code(why) == UDPA_ERR_NOMEM)
+        return UDPAI_CONNECTION_WITHOUT_MEMORY;
+    return udpai_addresses_are_full(all) ? UDPAI_CONNECTION_TOO_MANY
+                                         : UDPAI_CONNECTION_TOO_MANY_OF_PEER;
+}
+
 static void
-log_refused(udpai_acceptor *self, udpai_str peer, const udpa_error *why)
+log_refused(udpai_acceptor *self, udpai_addresses *all, udpai_str peer, const udpa_error *why)
 {
     unsigned n_suppressed;
-    atomic_fetch_add_explicit(&self->listener->door->n_refused, 1, memory_order_relaxed);
+    udpai_door *door = self->listener->door;
+    atomic_fetch_add_explicit(&door->n_refused, 1, memory_order_relaxed);
+    udpai_meter_add_shared(door->meters.refused[refusal_of(all, why)], 1);
     if (udpai_log_allow(&self->refused_log, udpai_monotonic_ms(), &n_suppressed))
         udpai_log_about(
             UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
@@ -97,18 +108,33 @@ log_refused(udpai_acceptor *self, udpai_str peer, const udpa_error *why)
 
 /* Nearly all that strangers do wrong is seen here. */
 static void
-log_failed(udpai_acceptor *self, const udpai_door_connection *connection, const char *what)
+count_failed(udpai_acceptor *self, udpai_handshake_failure failure)
 {
+    udpai_door *door = self->listener->door;
+    atomic_fetch_add_explicit(&door->n_failed, 1, memory_order_relaxed);
+    udpai_meter_add_shared(door->meters.failed[failure], 1);
+}
+
+static void
+log_failed(udpai_acceptor *self,
+           const udpai_door_connection *connection,
+           udpai_handshake_failure failure)
+{
+    static const char *const words[UDPAI_HANDSHAKE_FAILURES] = {
+        [UDPAI_HANDSHAKE_LATE] = "it takes too long",
+        [UDPAI_HANDSHAKE_CLOSED] = "the peer has closed the connection",
+        [UDPAI_HANDSHAKE_MALFORMED] = "what it sends is no good TLS",
+    };
     unsigned n_suppressed;
     udpai_str peer = udpai_bytes_view(connection->peer.address);
     const udpa_error *why = udpai_tls_session_why(connection->tls);
-    atomic_fetch_add_explicit(&self->listener->door->n_failed, 1, memory_order_relaxed);
+    count_failed(self, why ? UDPAI_HANDSHAKE_UNTRUSTED : failure);
     if (udpai_log_allow(&self->failed_log, udpai_monotonic_ms(), &n_suppressed))
         udpai_log_about(
             UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
             UDPAI_ABOUT({UDPAI_LOG_ADDRESS, peer}, {UDPAI_LOG_CODE, udpai_log_code(why)}),
             "the TLS handshake with %.*s has failed: %s (%u more not shown)", (int)peer.len,
-            peer.data, why ? udpa_error_message(why) : what, n_suppressed);
+            peer.data, why ? udpa_error_message(why) : words[failure], n_suppressed);
 }
 
 static void
@@ -191,7 +217,8 @@ count_identity(udpai_acceptor *self, udpai_door_connection *connection)
         udpai_addresses_enter(&self->listener->door->identities, &peer, udpai_monotonic_ms(),
                               &connection->named, &n, &why) == UDPA_OK)
         return true;
-    log_refused(self, udpai_bytes_view(connection->peer.address), why);
+    log_refused(self, &self->listener->door->identities, udpai_bytes_view(connection->peer.address),
+                why);
     return false;
 }
 
@@ -229,13 +256,13 @@ go_on(udpai_acceptor *self, udpai_door_connection *connection)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || !take(self, connection, (udpai_str){self->room, (size_t)n})) {
-        log_failed(self, connection,
-                   n <= 0 ? "the peer has closed the connection" : "what it sends is no good TLS");
+        log_failed(self, connection, n <= 0 ? UDPAI_HANDSHAKE_CLOSED : UDPAI_HANDSHAKE_MALFORMED);
         forget(self, connection);
         return;
     }
     if (!udpai_tls_session_is_open(connection->tls))
         return;
+    udpai_meter_add_shared(self->listener->door->meters.handshakes, 1);
     (void)epoll_ctl(self->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
     if (!know_peer(connection))
         forget(self, connection);
@@ -281,7 +308,7 @@ end_late_handshakes(udpai_acceptor *self)
         udpai_door_connection *connection = UDPAI_LIST_ENTRY(at, udpai_door_connection, node);
         if (now_ms - connection->begun_ms < most_ms)
             break;
-        log_failed(self, connection, "it takes too long");
+        log_failed(self, connection, UDPAI_HANDSHAKE_LATE);
         forget(self, connection);
     }
 }
@@ -301,7 +328,7 @@ begin(udpai_acceptor *self, udpai_door_connection *connection)
     udpa_err err = udpai_addresses_enter(&self->listener->door->addresses, &peer,
                                          udpai_monotonic_ms(), &connection->address, &n, &why);
     if (err != UDPA_OK) {
-        log_refused(self, peer.address, why);
+        log_refused(self, &self->listener->door->addresses, peer.address, why);
         udpai_door_connection_free(connection);
     } else if (self->listener->options.context) {
         udpai_list_append(n > MANY ? &self->waiting_many : &self->waiting, &connection->node);
@@ -324,7 +351,7 @@ log_bad_head(udpai_acceptor *self, const udpai_door_connection *connection, cons
 {
     unsigned n_suppressed;
     udpai_str peer = udpai_bytes_view(connection->peer.address);
-    atomic_fetch_add_explicit(&self->listener->door->n_failed, 1, memory_order_relaxed);
+    count_failed(self, UDPAI_HANDSHAKE_HEAD);
     if (udpai_log_allow(&self->head_log, udpai_monotonic_ms(), &n_suppressed))
         udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_DOOR, UDPAI_ABOUT({UDPAI_LOG_ADDRESS, peer}),
                         "a connection of the proxy %.*s is not taken: %s (%u more not shown)",

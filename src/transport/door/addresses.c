@@ -167,3 +167,12 @@ udpai_addresses_leave(udpai_address *address, uint64_t now_ms)
     forget_old(all, now_ms);
     pthread_mutex_unlock(&all->mutex);
 }
+
+bool
+udpai_addresses_are_full(udpai_addresses *all)
+{
+    pthread_mutex_lock(&all->mutex);
+    bool is_full = all->n >= all->max;
+    pthread_mutex_unlock(&all->mutex);
+    return is_full;
+}

@@ -48,6 +48,8 @@ struct udpai_addresses {
 udpa_err udpai_addresses_init(udpai_addresses *all, size_t max, size_t max_per_address);
 void udpai_addresses_done(udpai_addresses *all);
 /* Others from now on; connections that are there stay. */
+/* Are there as many as there may be, of whomever they are? */
+bool udpai_addresses_are_full(udpai_addresses *all);
 void udpai_addresses_set_max(udpai_addresses *all, size_t max, size_t max_per_address);
 /* A connection of this peer, by its identity, if it has one here; to be left. @p ret_n: how many of
  * it there are now. UDPA_ERR_LIMIT: there are too many. */

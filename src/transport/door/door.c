@@ -162,7 +162,9 @@ make_parts(udpai_door *door, const udpai_door_options *options)
             udpai_addresses_init(&door->identities, SIZE_MAX, options->max_connections_per_address);
     if (err != UDPA_OK)
         return err;
-    err = udpai_inbox_init(&door->arrivals, udpai_door_wake, door);
+    err = udpai_acceptor_meters_init(&door->meters);
+    if (err == UDPA_OK)
+        err = udpai_inbox_init(&door->arrivals, udpai_door_wake, door);
     if (err == UDPA_OK)
         err = udpai_inbox_init(&door->answers, udpai_door_wake, door);
     door->has_answers = err == UDPA_OK;
@@ -232,6 +234,7 @@ udpai_door_free(udpai_door *door)
     udpai_inbox_done(&door->arrivals);
     udpai_addresses_done(&door->addresses);
     udpai_addresses_done(&door->identities);
+    udpai_acceptor_meters_done(&door->meters);
     udpai_strbuf_done(&door->plain);
     udpai_strbuf_done(&door->cipher);
     udpai_free(door->room);

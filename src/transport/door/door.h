@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/wheel.h"
 #include "certs/certificate.h"
+#include "metrics/meters.h"
 #include "session/hub.h"
 #include "transport/admission.h"
 #include "transport/network.h"
@@ -171,6 +172,8 @@ typedef struct udpai_door_counts {
 
 /* Any thread. */
 udpai_door_counts udpai_door_count(udpai_door *door);
+/* The same by reasons, and more: for metrics. Any thread may read them while the door lives. */
+const udpai_meters *udpai_door_meters(const udpai_door *door);
 /* Has each connection send what its streams have. */
 void udpai_door_flush(udpai_door *door);
 

@@ -88,8 +88,31 @@ struct udpai_door_listener {
     bool is_closing;
 };
 
+typedef enum udpai_handshake_failure {
+    UDPAI_HANDSHAKE_LATE,
+    UDPAI_HANDSHAKE_CLOSED, /* by the peer */
+    UDPAI_HANDSHAKE_MALFORMED,
+    UDPAI_HANDSHAKE_UNTRUSTED,
+    UDPAI_HANDSHAKE_HEAD, /* of the PROXY protocol, before it */
+    UDPAI_HANDSHAKE_FAILURES,
+} udpai_handshake_failure;
+
+typedef enum udpai_connection_refusal {
+    UDPAI_CONNECTION_TOO_MANY,
+    UDPAI_CONNECTION_TOO_MANY_OF_PEER,
+    UDPAI_CONNECTION_WITHOUT_MEMORY,
+    UDPAI_CONNECTION_REFUSALS,
+} udpai_connection_refusal;
+
+/* Added to by udpai_meter_add_shared() alone. */
+typedef struct udpai_acceptor_meters {
+    udpai_meters *all;
+    udpai_meter *handshakes, *failed[UDPAI_HANDSHAKE_FAILURES], *refused[UDPAI_CONNECTION_REFUSALS];
+} udpai_acceptor_meters;
+
 struct udpai_door {
     udpai_wheel *wheel;
+    udpai_acceptor_meters meters;
     void (*woken)(void *userdata);
     void *userdata;
     udpai_addresses addresses, identities; /* the latter: by certificates */
@@ -119,6 +142,11 @@ struct udpai_door {
     udpai_strbuf plain, cipher; /* room for one connection at a time */
     char *room;                 /* of UDPAI_DOOR_PIECE bytes, what a socket is read into */
 };
+
+/* ---- meters.c ---- */
+
+udpa_err udpai_acceptor_meters_init(udpai_acceptor_meters *meters);
+void udpai_acceptor_meters_done(udpai_acceptor_meters *meters);
 
 /* ---- acceptor.c ---- */
 

@@ -483,12 +483,19 @@ count(void *self, udpai_stream_thread_stats *stats)
     stats->n_floods = counts.n_floods;
 }
 
+static const udpai_meters *
+meters(void *self)
+{
+    return udpai_door_meters(self);
+}
+
 const udpai_acceptance udpai_front_acceptance = {
     .listeners = &kind,
     .begin = begin,
     .end = end,
     .wake = udpai_door_wake,
     .wait = wait_for,
+    .meters = meters,
     .flush = flush,
     .count = count,
     .changed = changed,

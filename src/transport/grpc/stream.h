@@ -198,6 +198,7 @@ struct udpai_acceptance {
     void (*flush)(void *self); /* sends what streams have written */
     /* Any thread: what it has counted. */
     void (*count)(void *self, udpai_stream_thread_stats *stats);
+    const udpai_meters *(*meters)(void *self); /* any thread: the same for metrics */
     void (*changed)(void *self, const udpai_stream_limits *limits); /* the thread's have */
 };
 

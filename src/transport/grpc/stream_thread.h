@@ -369,8 +369,10 @@ typedef struct udpai_stream_thread_stats {
     size_t n_connections_refused, n_handshakes_failed, n_floods;
 } udpai_stream_thread_stats;
 
-/* What it counts; any thread may read them while it lives. */
-const udpai_meters *udpai_stream_thread_meters(const udpai_stream_thread *thread);
+/* Each meter of what it counts, and what its listeners do. Any thread, while it lives. */
+void udpai_stream_thread_read_meters(const udpai_stream_thread *thread,
+                                     udpai_reading_fn visit,
+                                     void *userdata);
 
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
                                    udpai_stream_thread_stats *ret_stats);

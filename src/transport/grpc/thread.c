@@ -414,10 +414,14 @@ udpai_stream_thread_free(udpai_stream_thread *thread)
 
 /* ---- figures ---- */
 
-const udpai_meters *
-udpai_stream_thread_meters(const udpai_stream_thread *thread)
+void
+udpai_stream_thread_read_meters(const udpai_stream_thread *thread,
+                                udpai_reading_fn visit,
+                                void *userdata)
 {
-    return udpai_hub_meters(thread->hub);
+    udpai_meters_read(udpai_hub_meters(thread->hub), visit, userdata);
+    if (thread->acceptance)
+        udpai_meters_read(thread->acceptance->meters(thread->accepting), visit, userdata);
 }
 
 void

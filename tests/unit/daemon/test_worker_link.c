@@ -135,7 +135,8 @@ counts_are_sent_whole(void **state)
     uint64_t n_acks = 0;
     assert_ok(udpai_meters_new(&meters));
     udpai_meter_add(udpai_meters_get(meters, UDPAI_METRIC_ACKS, UDPAI_STR("com.acme.A")), 300);
-    udpai_worker_counts_encode(&counts, meters, &encoded);
+    udpai_worker_counts_encode(&counts, &encoded);
+    udpai_meters_read(meters, udpai_reading_encode, &encoded);
     udpai_str bytes = udpai_strbuf_view(&encoded);
     assert_ok(udpai_worker_counts_decode(bytes, &decoded, &readings));
     assert_memory_equal(&decoded, &counts, sizeof(counts));

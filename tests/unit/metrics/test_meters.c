@@ -78,7 +78,7 @@ what_is_encoded_is_read_the_same(void **state)
     assert_ok(udpai_meters_new(&meters));
     udpai_meter_add(udpai_meters_get(meters, UDPAI_METRIC_ACKS, UDPAI_STR("com.acme.A")), 300);
     udpai_meter_observe(udpai_meters_get(meters, UDPAI_METRIC_LOOP_TURN, UDPAI_STR("")), 7);
-    udpai_meters_encode(meters, &bytes);
+    udpai_meters_read(meters, udpai_reading_encode, &bytes);
     assert_ok(udpai_readings_decode(udpai_strbuf_view(&bytes), look, &all));
     assert_int_equal(all.n, 2);
     assert_int_equal(all.acks, 300);
@@ -96,7 +96,7 @@ what_is_cut_is_malformed(void **state)
     (void)state;
     assert_ok(udpai_meters_new(&meters));
     udpai_meter_add(udpai_meters_get(meters, UDPAI_METRIC_ACKS, UDPAI_STR("com.acme.A")), 300);
-    udpai_meters_encode(meters, &bytes);
+    udpai_meters_read(meters, udpai_reading_encode, &bytes);
     for (size_t len = 1; len < bytes.len; len++) {
         seen all = {0};
         assert_int_equal(udpai_readings_decode((udpai_str){bytes.data, len}, look, &all),

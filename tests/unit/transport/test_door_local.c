@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/harness/metered.h"
 #include "tests/harness/test.h"
 #include "tests/unit/transport/door_bed.h"
 #include "transport/front/local_socket.h"
@@ -78,6 +79,9 @@ a_user_counts_as_one_address(void **state)
     dial(&second);
     assert_true(door_bed_run_until_over(&bed, &second));
     assert_int_equal(udpai_door_count(bed.door).n_refused, 1);
+    assert_int_equal(metered(udpai_door_meters(bed.door), UDPAI_METRIC_CONNECTIONS_REFUSED,
+                             "max_streams_per_identity"),
+                     1);
     door_peer_close(&second);
 }
 

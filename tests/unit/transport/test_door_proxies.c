@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "tests/harness/metered.h"
 #include "tests/harness/test.h"
 #include "tests/unit/transport/door_bed.h"
 #include "transport/door/door_internal.h"
@@ -178,6 +179,8 @@ a_proxy_without_a_head_is_not_taken(void **state)
     expect_logged("a connection of the proxy 127.0.0.1:");
     expect_logged("does not begin with a head of the PROXY protocol");
     assert_int_equal(udpai_door_count(bed.door).n_failed, 1);
+    assert_int_equal(
+        metered(udpai_door_meters(bed.door), UDPAI_METRIC_HANDSHAKES_FAILED, "proxy_head"), 1);
 }
 
 static void
