@@ -146,6 +146,15 @@ may_count(const udpai_provider *provider, size_t index)
            (!is_returning(provider, index) || udpai_source_is_steady(self->source));
 }
 
+/* One that is still reached was lost; one that is not was there for a source before it. */
+static void
+replace(udpai_descriptor *descriptor)
+{
+    descriptor->is_eligible = false;
+    udpai_source_meter(descriptor->source, descriptor->is_reached ? UDPAI_METRIC_SOURCE_FAIL_OVERS
+                                                                  : UDPAI_METRIC_SOURCE_FAIL_BACKS);
+}
+
 static void
 choose_eligible(udpai_provider *provider)
 {
@@ -156,7 +165,7 @@ choose_eligible(udpai_provider *provider)
     }
     for (size_t i = 0; i < provider->descriptors.n; i++)
         if (provider->descriptors.items[i].is_eligible && is_replaced(provider, i))
-            provider->descriptors.items[i].is_eligible = false;
+            replace(&provider->descriptors.items[i]);
 }
 
 /* Kept, so that after a restart the same source counts as before it. Without memory it is not; what

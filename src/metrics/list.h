@@ -89,6 +89,10 @@
       "Streams of the source that were opened.")                                                   \
     X(SOURCE_FAILURES, COUNTER, SOURCE, NODE, "udpa_source_failures",                              \
       "Streams of the source that could not be opened, or have ended.")                            \
+    X(SOURCE_FAIL_OVERS, COUNTER, SOURCE, NODE, "udpa_source_fail_overs",                          \
+      "How often another source has replaced this one, which was lost, for a type or name.")       \
+    X(SOURCE_FAIL_BACKS, COUNTER, SOURCE, NODE, "udpa_source_fail_backs",                          \
+      "How often a source before this one has replaced it again, for a type or name.")             \
     X(SOURCE_HELD, GAUGE, SOURCE, NODE, "udpa_source_held",                                        \
       "Resources that the source or directory no longer names, and that are held.")                \
     X(UNSYNCHRONIZED, GAUGE, TYPE, NODE, "udpa_unsynchronized",                                    \

@@ -82,6 +82,30 @@ a_source_is_there_or_not(void **state)
 }
 
 static void
+fail_overs_and_fail_backs_are_counted(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', "com.acme", UDPAI_STOP_ON_SUCCESS, false},
+                 {'b', "com.acme", UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    fed_lose(bed, 'a', "gone");
+    fed_advance(bed, 60000);
+    fed_connect(bed, 'b');
+    assert_int_equal(counted(bed, UDPAI_METRIC_SOURCE_FAIL_OVERS, "a"), -1);
+    (void)fed_publish(bed, 'b', "CDS", "x=1 !com.acme");
+    assert_int_equal(counted(bed, UDPAI_METRIC_SOURCE_FAIL_OVERS, "a"), 1);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
+    fed_advance(bed, 60000);
+    assert_int_equal(counted(bed, UDPAI_METRIC_SOURCE_FAIL_BACKS, "b"), 1);
+    assert_int_equal(counted(bed, UDPAI_METRIC_SOURCE_FAIL_OVERS, "a"), 1);
+    assert_int_equal(counted(bed, UDPAI_METRIC_SOURCE_FAIL_OVERS, "b"), -1);
+}
+
+static void
 what_is_waited_for_is_shown_and_since_when(void **state)
 {
     fed_bed *bed = *state;
@@ -102,6 +126,7 @@ main(void)
         fed_test(updates_are_counted_by_type_and_by_code),
         fed_test(publishers_are_counted_as_sources_are),
         fed_test(a_source_is_there_or_not),
+        fed_test(fail_overs_and_fail_backs_are_counted),
         fed_test(what_is_waited_for_is_shown_and_since_when),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
