@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/delete_page.h"
+#include "daemon/health_pages.h"
 #include "daemon/metrics_page.h"
 #include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
@@ -29,6 +30,7 @@ struct udpai_pages {
     udpai_replicas *replicas;
     const udpai_plan *plan;
     udpai_metrics_page *metrics;
+    udpai_health_pages health;
     udpai_loop_inbox *inbox;
 };
 
@@ -42,6 +44,8 @@ enum {
     DELETE,
     REBALANCE,
     READY,
+    LIVEZ,
+    READYZ,
     STORE,
     STORE_ACCEPT,
     STORE_PUSH,
@@ -59,6 +63,8 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [DELETE] = {"/origins_delete", true},
     [REBALANCE] = {"/replicas_rebalance", true},
     [READY] = {"/ready", false},
+    [LIVEZ] = {"/livez", false},
+    [READYZ] = {"/readyz", false},
     [STORE] = {"/store", false},
     [STORE_ACCEPT] = {"/store_accept", true},
     [STORE_PUSH] = {"/store_push", true},
@@ -396,6 +402,20 @@ put_streams_metrics(const udpai_pages *self, udpai_strbuf *text)
         put_gauge(text, "client_streams_share", udpai_spread_service_facts(spread).share);
 }
 
+/* What needs no rule. False: it is not such a page. */
+static bool
+answer_to_all(const udpai_pages *self, udpai_http_reading *reading)
+{
+    size_t page = (size_t)(reading->page - udpai_pages_all);
+    if (page == READY)
+        answer_ready(self, reading);
+    else if (page == READYZ && !udpai_readyz_is_verbose(reading))
+        udpai_readyz_page(&self->health, reading);
+    else
+        return false;
+    return true;
+}
+
 static udpa_err
 answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
@@ -403,16 +423,17 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     const udpai_runtime *runtime = &self->runtime->runtime;
     const udpai_runtime_statistics statistics = udpai_runtime_statistics_of(runtime);
     const char *type = TEXT;
-    if (reading->page == &udpai_pages_all[READY]) {
-        answer_ready(self, reading);
+    if (answer_to_all(self, reading))
         return UDPA_OK;
-    }
     udpa_err err = check_access(self, reading, ret_error);
     if (err == UDPA_OK && reading->page == &udpai_pages_all[METRICS])
         return answer_metrics(self, reading, ret_error);
     if (err)
         return err;
     switch (reading->page - udpai_pages_all) {
+    case READYZ:
+        udpai_readyz_page(&self->health, reading);
+        return UDPA_OK;
     case RUNTIME:
         type = JSON;
         udpai_runtime_page(runtime, self->plan, &text);
@@ -468,7 +489,10 @@ void
 udpai_pages_read(void *userdata, udpai_http_reading *reading)
 {
     udpai_pages *self = userdata;
-    udpai_loop_inbox_push(self->inbox, &reading->node);
+    if (reading->page == &udpai_pages_all[LIVEZ])
+        udpai_livez_page(&self->health, reading); /* also if the loop does not turn */
+    else
+        udpai_loop_inbox_push(self->inbox, &reading->node);
 }
 
 static void
@@ -494,6 +518,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->runtime = env->runtime;
     self->replicas = env->replicas;
     self->plan = env->plan;
+    self->health = (udpai_health_pages){env->liveness, env->readiness};
     const udpai_metrics_page_env metrics = {
         .endpoint = env->endpoint,
         .runtime = &env->runtime->runtime,

@@ -5,6 +5,8 @@
 #define UDPAI_DAEMON_PAGES_H
 
 #include "daemon/certificates.h"
+#include "daemon/liveness.h"
+#include "daemon/readiness.h"
 #include "daemon/replicas.h"
 #include "daemon/runtime.h"
 #include "daemon/workers.h"
@@ -12,7 +14,7 @@
 
 typedef struct udpai_pages udpai_pages;
 
-#define UDPAI_PAGES 14
+#define UDPAI_PAGES 16
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* Everything is borrowed until the end. */
@@ -25,6 +27,8 @@ typedef struct udpai_pages_env {
     /* What they point to may be NULL, and change. */
     udpai_workers *const *workers;
     udpai_durable_engine *const *engine; /* SQLite */
+    const udpai_liveness *liveness;
+    udpai_readiness *readiness;
 } udpai_pages_env;
 
 udpa_err

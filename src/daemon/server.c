@@ -61,6 +61,8 @@ typedef struct server {
     uv_timer_t handing_on; /* until it stops */
     uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
     udpai_turn_meter turns;
+    udpai_liveness *liveness;
+    udpai_readiness readiness;
     bool is_handing_on, is_stopping, has_turns;
 } server;
 
@@ -92,6 +94,8 @@ stop(server *self)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
     uv_close((uv_handle_t *)&self->handing_on, NULL);
     uv_close((uv_handle_t *)&self->joining, NULL);
+    udpai_readiness_end(&self->readiness);
+    udpai_liveness_end(self->liveness);
     udpai_daemon_runtime_leave(self->runtime);
     if (self->pages)
         udpai_pages_set_certificates(self->pages, NULL);
@@ -122,6 +126,7 @@ server_done(server *self)
     udpai_deprecations_free(self->deprecations);
     udpai_validator_unref(self->validator);
     udpai_vector_done(&self->http_ports);
+    udpai_liveness_free(self->liveness);
 }
 
 /* ---- validation ---- */
@@ -179,6 +184,7 @@ on_handed_on(uv_timer_t *timer)
 static void
 stop_soon(server *self)
 {
+    udpai_readiness_end(&self->readiness);
     if (self->is_handing_on || !udpai_endpoint_hand_on(self->endpoint) ||
         uv_timer_start(&self->handing_on, on_handed_on, HAND_ON_MS, 0) != 0)
         stop(self);
@@ -299,6 +305,7 @@ open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_e
         .plan = self->plan,
         .options = self->options,
         .lost = on_worker_lost,
+        .liveness = self->liveness,
         .userdata = self,
     };
     if (settings->n_workers == 0)
@@ -529,6 +536,8 @@ open_http(server *self, udpa_error **ret_error)
         .plan = plan,
         .workers = &self->workers,
         .engine = &self->engine,
+        .liveness = self->liveness,
+        .readiness = &self->readiness,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
     const udpai_rest_env env = {
@@ -555,12 +564,27 @@ measure_turns(server *self)
     self->has_turns = true;
 }
 
+static void
+begin_health(server *self)
+{
+    udpai_liveness_begin(self->liveness, &self->loop, udpai_endpoint_streams(self->endpoint));
+    const udpai_plan *plan = self->plan;
+    const udpai_ready_wait wait = {
+        .has_sources = plan->sources.n || plan->read_sources.n || plan->directories.n,
+        .sync_timeout_ms = plan->settings.node.timing.sync_timeout_ms,
+    };
+    udpai_readiness_begin(&self->readiness, &self->loop, self->endpoint, &self->problems, &wait);
+}
+
 static udpa_err
 begin(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
     udpai_endpoint_settings settings = plan->settings;
     udpa_err err = prepare_validation(self, &settings, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error,
+                              udpai_liveness_new(&self->liveness, plan->settings.n_workers));
     if (err == UDPA_OK)
         err = open_workers(self, &settings, ret_error);
     if (err == UDPA_OK)
@@ -569,6 +593,8 @@ begin(server *self, udpa_error **ret_error)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
     if (err == UDPA_OK)
         measure_turns(self);
+    if (err == UDPA_OK)
+        begin_health(self);
     if (err == UDPA_OK)
         err = udpai_directories_expect(self->endpoint, plan, ret_error);
     if (err == UDPA_OK)
@@ -595,8 +621,10 @@ begin(server *self, udpa_error **ret_error)
         err = open_reload(self, ret_error);
     if (err == UDPA_OK)
         udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
-    if (err == UDPA_OK)
+    if (err == UDPA_OK) {
         udpai_endpoint_start(self->endpoint);
+        udpai_readiness_listens(&self->readiness);
+    }
     return err;
 }
 

@@ -6,12 +6,14 @@
 
 #include "base/log.h"
 #include "daemon/certificates.h"
+#include "daemon/liveness.h"
 #include "daemon/log_sink.h"
 #include "daemon/rest.h"
 #include "daemon/tunables.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "daemon/worker_sockets.h"
+#include "loop/clock.h"
 #include "loop/loop_inbox.h"
 #include "session/transfer.h"
 #include "session/worker_pool.h"
@@ -31,7 +33,7 @@ typedef struct worker {
     udpai_worker_link *link;
     udpai_transfer transfer;
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
-    uv_timer_t counting;
+    uv_timer_t counting, beating;
     udpa_error *why; /* it has failed */
     bool is_stopping;
 } worker;
@@ -80,6 +82,7 @@ take_end(void *userdata, udpai_list *messages)
     udpai_loop_inbox_close(UDPAI_TAKE(self->ends), &left);
     udpai_worker_link_close(UDPAI_TAKE(self->link));
     uv_close((uv_handle_t *)&self->counting, NULL);
+    uv_close((uv_handle_t *)&self->beating, NULL);
 }
 
 /* ---- what it reports ---- */
@@ -139,6 +142,16 @@ on_stopped(void *userdata)
 {
     worker *self = userdata;
     udpai_loop_inbox_push(self->ends, &self->stopped);
+}
+
+/* That it turns. */
+static void
+send_beat(uv_timer_t *timer)
+{
+    worker *self = timer->data;
+    bool turns = udpai_liveness_streams_turn(self->streams, udpai_monotonic_ms());
+    (void)udpai_worker_link_send(self->link, UDPAI_FRAME_ALIVE,
+                                 turns ? UDPAI_STR("1") : UDPAI_STR("0"));
 }
 
 /* ---- what it is sent ---- */
@@ -303,6 +316,9 @@ begin(worker *self, size_t number, udpa_error **ret_error)
     uv_timer_init(&self->loop, &self->counting); /* neither can fail */
     self->counting.data = self;
     uv_timer_start(&self->counting, send_counts, COUNTS_MS, COUNTS_MS);
+    uv_timer_init(&self->loop, &self->beating);
+    self->beating.data = self;
+    uv_timer_start(&self->beating, send_beat, 0, UDPAI_LIVENESS_BEAT_MS);
     return err;
 }
 

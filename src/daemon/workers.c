@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "daemon/banner.h"
+#include "daemon/liveness.h"
 #include "daemon/worker.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
@@ -212,6 +213,9 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         take_report(worker, payload);
     } else if (kind == UDPAI_FRAME_COUNTS) {
         take_counts(worker, payload);
+    } else if (kind == UDPAI_FRAME_ALIVE) {
+        udpai_liveness_note_worker(worker->workers->env.liveness, worker->number,
+                                   udpai_str_eq(payload, UDPAI_STR("1")));
     }
 }
 

@@ -19,6 +19,7 @@ typedef struct udpai_workers_env {
     const udpai_options *options;
     /* One was lost; at most once. */
     void (*lost)(void *userdata, const udpa_error *why);
+    struct udpai_liveness *liveness; /* notes that they turn; borrowed */
     void *userdata;
 } udpai_workers_env;
 

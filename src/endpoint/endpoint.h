@@ -112,6 +112,9 @@ bool udpai_endpoint_has_listed(const udpa_endpoint *endpoint);
 /* May load balancers send clients to it? *ret_why: why not; borrowed. The answer to health checks
  * follows this by itself. */
 bool udpai_endpoint_is_ready(const udpa_endpoint *endpoint, const udpa_error **ret_why);
+/* Health checks are answered by NOT_SERVING, even if it is ready by that; until it is taken back.
+ */
+void udpai_endpoint_hold_back(udpa_endpoint *endpoint, bool is_held_back);
 /* Has it a place among its replicas? A node without any has. */
 udpai_membership udpai_endpoint_membership(const udpa_endpoint *endpoint);
 

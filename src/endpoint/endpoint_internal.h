@@ -27,6 +27,7 @@ struct udpa_endpoint {
     uint64_t random;
     udpai_list early; /* reports that were received before the start, of workers' streams */
     bool is_started;
+    bool is_held_back;           /* see udpai_endpoint_hold_back() */
     bool is_not_serving;         /* that is the answer to health checks */
     bool is_closing, is_stopped; /* is_stopped: the stream thread has ended */
     void (*closed)(void *userdata);

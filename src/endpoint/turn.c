@@ -311,11 +311,18 @@ static void
 follow_readiness(udpa_endpoint *endpoint)
 {
     const udpa_error *why;
-    bool is_ready = udpai_endpoint_is_ready(endpoint, &why);
+    bool is_ready = udpai_endpoint_is_ready(endpoint, &why) && !endpoint->is_held_back;
     if (endpoint->is_not_serving == !is_ready || endpoint->is_closing ||
         !udpai_stream_sides_set_serving(endpoint->sides, is_ready))
         return;
     endpoint->is_not_serving = !is_ready;
+}
+
+void
+udpai_endpoint_hold_back(udpa_endpoint *endpoint, bool is_held_back)
+{
+    endpoint->is_held_back = is_held_back;
+    follow_readiness(endpoint);
 }
 
 static void

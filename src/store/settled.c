@@ -567,6 +567,19 @@ udpai_settled_missing(const udpai_settled *settled,
     return longest;
 }
 
+const udpai_unsettled *
+udpai_settled_first_missing(const udpai_settled *settled)
+{
+    for (size_t i = 0; i < settled->facts.n_missing; i++) {
+        const udpai_unsettled *missing = &settled->facts.missing[i];
+        bool is_whole = !missing->on_demand && !missing->by_name && !missing->only_absence &&
+                        !missing->of_groups;
+        if (is_whole && !udpai_str_eq(missing->prefix, UDPAI_STR(UDPAI_NODE_NAMESPACE)))
+            return missing;
+    }
+    return NULL;
+}
+
 static bool
 is_same_gap(const udpai_unsettled *a, const udpai_unsettled *b)
 {

@@ -124,6 +124,10 @@ const udpai_unsettled *udpai_settled_missing(const udpai_settled *settled,
                                              udpai_str type_url,
                                              udpai_str prefix,
                                              udpai_str except_node);
+/* A source that has not sent yet all that it is asked for as a whole; NULL: there is none. What is
+ * asked for by single names, or for single clients, is never all known, and what nodes report about
+ * themselves is for people. Good as long as the snapshot. */
+const udpai_unsettled *udpai_settled_first_missing(const udpai_settled *settled);
 /* What was missing in the snapshot before is missing since then; everything else since now. */
 void udpai_settled_facts_date(udpai_unsettled *missing,
                               size_t n,

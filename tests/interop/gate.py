@@ -10,6 +10,7 @@ class Gate(relay.Relay):
 
     def __init__(self, port):
         self.is_open, self.writers = True, set()
+        self.n_passed = 0 # connections, so far
         super().__init__(port)
 
     async def accept(self, reader, writer):
@@ -25,6 +26,7 @@ class Gate(relay.Relay):
     async def connect(self, reader, writer):
         there_reader, there_writer = await self.connect_on()
         self.writers.add(there_writer)
+        self.n_passed += 1
         await asyncio.gather(self.copy(reader, there_writer), self.copy(there_reader, writer))
         self.writers.discard(there_writer)
 

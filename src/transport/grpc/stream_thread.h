@@ -265,6 +265,11 @@ void udpai_stream_thread_verify(udpai_stream_thread *thread);
 /* What grpc.health.v1 answers; at first: serving. UDPA_ERR_NOMEM: it answers as before. */
 udpa_err udpai_stream_thread_set_serving(udpai_stream_thread *thread, bool is_serving);
 
+/* Any thread: since when its present turn lasts, by udpai_monotonic_ms(); 0: it waits for what
+ * comes.
+ */
+uint64_t udpai_stream_thread_busy_since_ms(const udpai_stream_thread *thread);
+
 /* What may change while it runs; 0 as above. */
 typedef struct udpai_stream_switches {
     size_t max_streams, max_streams_per_identity;

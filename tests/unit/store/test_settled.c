@@ -57,6 +57,28 @@ test_with_nothing_missing_all_is_settled(void **state)
     assert_false(udpai_settled_is_awaited(settled, resource));
 }
 
+static void
+test_the_first_that_is_missing_is_one_that_is_asked_for_all(void **state)
+{
+    (void)state;
+    const udpai_unsettled sources[] = {
+        {.source = UDPAI_STR("asked"), .on_demand = true},
+        {.source = UDPAI_STR("mirror"), .by_name = true},
+        {.source = UDPAI_STR("standby"), .only_absence = true},
+        {.source = UDPAI_STR("group"), .of_groups = 1},
+        {.source = UDPAI_STR("self"), .prefix = UDPAI_STR(UDPAI_NODE_NAMESPACE)},
+        {.source = UDPAI_STR("core"), .prefix = UDPAI_STR("com.acme")},
+    };
+    udpai_settled_facts facts = {.missing = sources, .n_missing = UDPAI_ARRAY_LEN(sources)};
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *all = of_facts(&facts);
+    const udpai_unsettled *found = udpai_settled_first_missing(all);
+    assert_non_null(found);
+    assert_true(udpai_str_eq(found->source, UDPAI_STR("core")));
+    facts.n_missing--;
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *rest = of_facts(&facts);
+    assert_null(udpai_settled_first_missing(rest));
+}
+
 /* A node asks those who dial it; an endpoint has it of its source, like everything else. */
 static void
 test_client_resources_come_by_sources_of_endpoints_alone(void **state)
@@ -598,6 +620,7 @@ main(void)
         cmocka_unit_test(test_waits_for_names_are_those_of_all),
         cmocka_unit_test(test_every_difference_is_one),
         cmocka_unit_test(test_what_stays_missing_keeps_its_time),
+        cmocka_unit_test(test_the_first_that_is_missing_is_one_that_is_asked_for_all),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("settled", tests, NULL, NULL);
