@@ -182,6 +182,7 @@ drop(udpai_commits *commits, udpai_transaction *ended)
         unlock_names(commits, ended->staging, SIZE_MAX);
     udpai_list_remove(&ended->node);
     udpai_staging_free(ended->staging);
+    udpai_vector_done(&ended->refreshes);
     ended->queue->n_staged--;
     ended->queue->n_states -= ended->is_state;
     ended->queue->n_void -= ended->is_void;
@@ -214,6 +215,7 @@ udpai_transaction_unstage(udpai_commits *commits, udpai_transaction *staged)
     unlock_names(commits, staged->staging, SIZE_MAX);
     udpai_list_remove(&staged->node);
     staged->staging = udpai_staging_free(staged->staging);
+    staged->refreshes.n = 0;
     staged->queue->n_void -= staged->is_void;
     staged->is_void = false;
 }

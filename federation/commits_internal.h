@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "federation/commits.h"
 #include "federation/receiver.h"
+#include "federation/refreshes.h"
 #include "store/staging.h"
 
 /* A publication that is staged, or something that this node does itself. */
@@ -14,12 +15,13 @@ typedef struct udpai_transaction {
     struct udpai_commit_queue *queue;
     udpai_pending_publication *pending; /* NULL: nobody has published it */
     udpai_staging *staging;
-    struct udpai_share *share; /* what one replica reads for all; NULL: it is none */
-    uint64_t ticket;           /* 0: it is not handed over */
-    unsigned n_lost;           /* so often replicas were first */
-    unsigned place;            /* that this one had when it was decided */
-    bool is_kept;              /* and is to be applied */
-    bool is_janitors;          /* this node does it as the janitor of its set */
+    struct udpai_share *share;    /* what one replica reads for all; NULL: it is none */
+    uint64_t ticket;              /* 0: it is not handed over */
+    udpai_refresh_list refreshes; /* what of it has a ttl */
+    unsigned n_lost;              /* so often replicas were first */
+    unsigned place;               /* that this one had when it was decided */
+    bool is_kept;                 /* and is to be applied */
+    bool is_janitors;             /* this node does it as the janitor of its set */
     bool is_void;       /* it waits to be decided once more: here, some of it changes nothing */
     bool is_scarce;     /* with it, little is left of a limit: it is alone on its way */
     bool is_state;      /* it replaces the whole state of its origin */

@@ -110,7 +110,7 @@ keep_alive(const udpai_shares *shares, udpai_durable_batch *batch)
 }
 
 static udpai_durable_batch *
-batch_of(const udpai_commits *commits, const udpai_transaction *one)
+batch_of(const udpai_commits *commits, udpai_transaction *one)
 {
     udpai_durable_batch *batch = udpai_durable_batch_new();
     if (!batch || udpai_staging_propose(one->staging, batch) != UDPA_OK)
@@ -118,7 +118,8 @@ batch_of(const udpai_commits *commits, const udpai_transaction *one)
     keep_shared(commits, batch);
     if (one->share && udpai_shares_add_mark(one->share, batch) != UDPA_OK)
         return udpai_durable_batch_free(batch);
-    if (drop_repeated(batch) != UDPA_OK)
+    if (drop_repeated(batch) != UDPA_OK ||
+        !udpai_refreshes_begin(batch, udpai_context_now(commits->context), &one->refreshes))
         return udpai_durable_batch_free(batch);
     udpai_stamp_expiry(commits->context, batch);
     keep_alive(commits->shares, batch);
@@ -300,6 +301,9 @@ static void
 committed(udpai_commits *commits, udpai_transaction *one)
 {
     commits->must_review |= one->has_old_rules;
+    if (!one->is_janitors)
+        udpai_refreshes_end(udpai_receiver_refreshes(commits->receiver), &one->refreshes,
+                            udpai_context_now(commits->context));
     if (one->pending)
         udpai_pending_publication_kept(one->pending);
     end(commits, one);

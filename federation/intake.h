@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "federation/difference.h"
 #include "federation/receiver.h"
+#include "federation/refreshes.h"
 
 struct udpai_receiver {
     udpai_context *context;
@@ -23,6 +24,7 @@ struct udpai_receiver {
     udpai_twins *twins;                /* others with this node's id */
     udpai_hop_path *last_hop_path;     /* of what was taken in last: mostly, that of the next */
     udpai_map received_topics;         /* of events (events.c) */
+    udpai_refreshes refreshes;         /* among replicas */
     unsigned max_withdrawal;           /* percent, of what publishers leave out */
     uint64_t n_loops;
     udpai_log_limit adopted_log;

@@ -146,11 +146,15 @@ check_removed(const udpai_receiver *receiver,
 
 /* Of what has a ttl, a third of it must be over: who refreshes it more often writes no more. */
 static bool
-is_fresh(const udpai_receiver *receiver, const udpai_contribution *held)
+is_fresh(const udpai_receiver *receiver, const udpai_origin *origin, const udpai_contribution *held)
 {
-    uint64_t ttl_ms = udpa_resource_ttl_ms(held->resource);
-    return ttl_ms == 0 ||
-           held->deadline_ms > udpai_context_now(receiver->context) + ttl_ms - ttl_ms / 3;
+    const udpa_resource *resource = held->resource;
+    return udpa_resource_ttl_ms(resource) == 0 ||
+           udpai_refreshes_have(&receiver->refreshes,
+                                udpai_refresh_key(udpai_origin_key(origin),
+                                                  udpai_resource_type_url(resource),
+                                                  udpai_resource_name(resource)),
+                                udpai_context_now(receiver->context));
 }
 
 /* Among replicas, what is published again as it is is not written again, but while nobody knows
@@ -167,7 +171,7 @@ is_there(const udpai_receiver *receiver,
            receiver->context->is_current && !receiver->context->lacks_keys &&
            !udpai_staging_takes(staging, origin, type_url, name) &&
            udpai_store_get(receiver->context->store, origin, type_url, name, &held) &&
-           udpai_resource_is_same(held.resource, resource) && is_fresh(receiver, &held);
+           udpai_resource_is_same(held.resource, resource) && is_fresh(receiver, origin, &held);
 }
 
 /* Each refresh is a write to etcd, and an election of etcd must not end what is refreshed. What is

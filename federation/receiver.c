@@ -45,6 +45,7 @@ udpai_receiver_free(udpai_receiver *receiver)
     udpai_outlived_free(receiver);
     udpai_twins_free(receiver->twins);
     udpai_hop_path_unref(receiver->last_hop_path);
+    udpai_refreshes_done(&receiver->refreshes);
     udpai_free(receiver);
 }
 
@@ -64,4 +65,10 @@ udpai_twins *
 udpai_receiver_twins(const udpai_receiver *receiver)
 {
     return receiver->twins;
+}
+
+udpai_refreshes *
+udpai_receiver_refreshes(udpai_receiver *receiver)
+{
+    return &receiver->refreshes;
 }

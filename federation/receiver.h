@@ -57,5 +57,6 @@ udpa_err udpai_intake_stage(const udpai_receiver *receiver,
                             uint64_t deadline_ms,
                             udpai_staging *staging,
                             udpa_error **ret_error);
+struct udpai_refreshes *udpai_receiver_refreshes(udpai_receiver *receiver);
 
 #endif

@@ -47,7 +47,7 @@ PARTS = {
         # subscribers in the process
         'pending_publication local',
         # receiver
-        'twins report_rules', 'intake_check', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
+        'refreshes', 'twins report_rules', 'intake_check', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
         'intake payload refresh withdrawal world_state', 'receiver',
         # egress
         'report_target_links', 'report_targets', 'publish reports',

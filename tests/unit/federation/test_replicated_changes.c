@@ -143,6 +143,51 @@ a_refresh_is_written_when_a_third_is_over(void **state)
 }
 
 static void
+refresh(fed_bed *bed, uint64_t session, const char *wanted)
+{
+    udpa_resource *resource =
+        RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 30000);
+    assert_string_equal(fed_put(bed, session, resource, false), "");
+    assert_proposed(0, wanted);
+}
+
+static void
+others_refresh(fed_bed *bed, udpa_resource *written)
+{
+    udpai_durable_batch *batch = new_batch();
+    add_put(batch, ALICE, udpa_resource_ref(written),
+            wall_us((void *)(uintptr_t)bed) + INT64_C(30000) * 1000);
+    tell_change(bed, batch, false);
+    flush(bed);
+}
+
+/* A replica that was stopped receives late what others have written meanwhile: a receipt for a
+ * refresh that is not written would be for a time that is over. */
+static void
+what_others_have_refreshed_is_written_again(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    refresh(bed, session, "+alice x=1");
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *written = udpa_resource_ref(proposals[0].batch->ops.items[0].resource);
+    commit_all(bed);
+    fed_advance(bed, 11000);
+    others_refresh(bed, written);
+    refresh(bed, session, "+alice x=1");
+    commit_all(bed);
+    fed_advance(bed, 9000); /* what is written later than by this node is not older */
+    others_refresh(bed, written);
+    refresh(bed, session, "");
+    commit_all(bed);
+    fed_advance(bed, 1000);
+    refresh(bed, session, "+alice x=1");
+    end_first(bed, UDPAI_REPLICATED_NOT_DONE, NULL); /* it was not written */
+    refresh(bed, session, "+alice x=1");
+    commit_all(bed);
+}
+
+static void
 nothing_ends_before_that_is_committed(void **state)
 {
     fed_bed *bed = *state;
@@ -465,6 +510,7 @@ main(void)
         replicated_test(what_comes_too_late_for_a_removal_goes_from_etcd),
         replicated_test(a_removal_that_is_forgotten_goes_from_etcd),
         replicated_test(a_refresh_is_written_when_a_third_is_over),
+        replicated_test(what_others_have_refreshed_is_written_again),
         replicated_test(nothing_ends_before_that_is_committed),
         replicated_test(others_may_have_another_clock),
         replicated_test(what_is_read_anew_ends_in_its_time),
