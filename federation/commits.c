@@ -227,6 +227,7 @@ udpai_transaction_stage(udpai_commits *commits, udpai_transaction *begun)
         begun->staging = udpai_staging_free(begun->staging);
         return false;
     }
+    begun->position = commits->context->position;
     udpai_list_append(&commits->staged, &begun->node);
     return true;
 }

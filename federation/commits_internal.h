@@ -15,13 +15,14 @@ typedef struct udpai_transaction {
     struct udpai_commit_queue *queue;
     udpai_pending_publication *pending; /* NULL: nobody has published it */
     udpai_staging *staging;
-    struct udpai_share *share;    /* what one replica reads for all; NULL: it is none */
-    uint64_t ticket;              /* 0: it is not handed over */
-    udpai_refresh_list refreshes; /* what of it has a ttl */
-    unsigned n_lost;              /* so often replicas were first */
-    unsigned place;               /* that this one had when it was decided */
-    bool is_kept;                 /* and is to be applied */
-    bool is_janitors;             /* this node does it as the janitor of its set */
+    struct udpai_share *share;       /* what one replica reads for all; NULL: it is none */
+    uint64_t ticket;                 /* 0: it is not handed over */
+    udpai_durable_position position; /* at which it was decided */
+    udpai_refresh_list refreshes;    /* what of it has a ttl */
+    unsigned n_lost;                 /* so often replicas were first */
+    unsigned place;                  /* that this one had when it was decided */
+    bool is_kept;                    /* and is to be applied */
+    bool is_janitors;                /* this node does it as the janitor of its set */
     bool is_void;       /* it waits to be decided once more: here, some of it changes nothing */
     bool is_scarce;     /* with it, little is left of a limit: it is alone on its way */
     bool is_state;      /* it replaces the whole state of its origin */

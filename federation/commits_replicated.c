@@ -123,7 +123,7 @@ batch_of(const udpai_commits *commits, udpai_transaction *one)
         return udpai_durable_batch_free(batch);
     udpai_stamp_expiry(commits->context, batch);
     keep_alive(commits->shares, batch);
-    batch->position = commits->context->position;
+    batch->position = one->position;
     batch->is_janitors = one->is_janitors;
     batch->place = one->place;
     return batch;
