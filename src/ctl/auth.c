@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "cli/collect.h"
 #include "cli/names.h"
+#include "ctl/ask.h"
 #include "ctl/commands.h"
 #include "model/type_url.h"
 #include "session/access_question.h"
@@ -74,23 +74,13 @@ print_answer(const udpa_resource *answer)
 static udpai_cli_exit
 ask(udpai_cli *cli, const char *question)
 {
-    udpai_cli_requests requests = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    udpai_cli_request *request = udpai_cli_requests_of_type(&requests, UDPAI_ACCESS_TYPE);
-    udpai_cli_exit result = UDPAI_CLI_REFUSED;
-    if (!request || udpai_cli_request_full_name(request, question) != UDPA_OK)
-        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-    else
-        result = udpai_cli_collect_names(cli, &requests, &found);
-    const udpa_resource *answer =
-        udpai_cli_found_get(&found, UDPAI_STR(UDPAI_ACCESS_TYPE), udpai_str_from(question));
-    if (result == UDPAI_CLI_GOOD && answer)
+    const udpa_resource *answer;
+    udpai_cli_exit result = udpai_ctl_ask(cli, UDPAI_ACCESS_TYPE, question, &found, &answer);
+    if (result == UDPAI_CLI_GOOD)
         result = print_answer(answer);
-    else if (result == UDPAI_CLI_GOOD)
-        result = UDPAI_CLI_REFUSED;
     udpai_cli_found_done(&found);
-    udpai_cli_requests_done(&requests);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/collect.h"
 #include "cli/names.h"
 #include "cli/node_status.h"
+#include "ctl/ask.h"
 #include "ctl/commands.h"
 #include "ctl/explain_view.h"
 #include "ctl/origins.h"
@@ -15,23 +16,6 @@
 #include "model/resource.h"
 #include "model/type_url.h"
 #include "session/access_question.h"
-
-/* What has answered to one question; NULL: nothing. To be freed with the list. */
-static const udpa_resource *
-ask_one(udpai_cli *cli, const char *type_url, const char *question, udpai_cli_found *found)
-{
-    udpai_cli_requests requests = {0};
-    udpai_cli_request *request = udpai_cli_requests_of_type(&requests, type_url);
-    udpai_cli_exit result = UDPAI_CLI_REFUSED;
-    if (!request || udpai_cli_request_full_name(request, question) != UDPA_OK)
-        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-    else
-        result = udpai_cli_collect_names(cli, &requests, found);
-    udpai_cli_requests_done(&requests);
-    return result == UDPAI_CLI_GOOD
-               ? udpai_cli_found_get(found, udpai_str_from(type_url), udpai_str_from(question))
-               : NULL;
-}
 
 static udpai_cli_exit
 ask_for_origins(udpai_cli *cli, const udpai_cli_requests *named, udpai_ctl_explained *explained)
@@ -65,14 +49,16 @@ ask_for_acknowledgements(udpai_cli *cli, udpai_ctl_explained *explained)
     }
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    const udpa_resource *answer =
-        ask_one(cli, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE, list->items.items[0].question, &found);
-    bool is_good = answer && udpai_ctl_awaited_take(list, answer) == UDPA_OK;
-    if (answer && !is_good)
+    const udpa_resource *answer;
+    udpai_cli_exit result = udpai_ctl_ask(cli, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE,
+                                          list->items.items[0].question, &found, &answer);
+    if (answer && udpai_ctl_awaited_take(list, answer) != UDPA_OK) {
         udpai_cli_complain("the acknowledgement status from %s cannot be read",
                            udpai_cli_server(cli));
+        result = UDPAI_CLI_REFUSED;
+    }
     udpai_cli_found_done(&found);
-    return is_good ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+    return result;
 }
 
 /* Rules know a client by what it is called in its certificate. */
@@ -106,14 +92,17 @@ ask_for_access(udpai_cli *cli, udpai_ctl_explained *explained)
     }
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    const udpa_resource *answer = ask_one(cli, UDPAI_ACCESS_TYPE, question, &found);
+    const udpa_resource *answer;
+    udpai_cli_exit result = udpai_ctl_ask(cli, UDPAI_ACCESS_TYPE, question, &found, &answer);
     udpai_str bytes = answer ? udpai_resource_value(answer) : (udpai_str){0};
     if (answer)
         explained->access =
             udpa__status__v1__access_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    if (answer && !explained->access)
+        result = UDPAI_CLI_REFUSED;
     udpai_cli_found_done(&found);
     udpai_free(question);
-    return explained->access ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+    return result;
 }
 
 static void
@@ -156,7 +145,7 @@ choose_name(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *e
     udpai_cli_exit result = udpai_cli_collect(cli, requests, &found);
     udpai_cli_requests_decide(requests, &found);
     if (result == UDPAI_CLI_TIMED_OUT && cli->has_answered)
-        result = UDPAI_CLI_GOOD; /* whether it is there is not certain: that will be told */
+        result = UDPAI_CLI_GOOD; /* it is not certain whether it is there: the report has that */
     udpai_cli_found_done(&found);
     explained->type_url = requests->items[0].type_url;
     explained->name = requests->items[0].names.items[0];
