@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/acl.h"
 
+#include "base/log.h"
 #include "base/pattern.h"
 #include "base/strbuf.h"
 #include "model/acl_internal.h"
@@ -221,6 +222,24 @@ udpai_acl_check_node_id(const udpai_acl *acl,
                       "acl.bind_node_id of this node wants; the first of them is '%.*s'",
                       UDPAI_SHOWN(subject->node_id),
                       UDPAI_SHOWN(udpai_identity_name(subject->identity)));
+}
+
+void
+udpai_acl_log_denial(const udpai_acl *acl,
+                     const udpai_acl_subject *subject,
+                     const udpai_acl_question *question,
+                     const udpa_error *why,
+                     unsigned n_suppressed)
+{
+    udpai_log_about(UDPA_LOG_WARNING, "acl",
+                    UDPAI_ABOUT({UDPAI_LOG_PEER, subject->node_id},
+                                {UDPAI_LOG_IDENTITY, udpai_identity_name(subject->identity)},
+                                {UDPAI_LOG_TYPE, question->type_url},
+                                {UDPAI_LOG_NAME, question->name},
+                                {UDPAI_LOG_CODE, udpai_log_code(why)}),
+                    "%s%s (%u more not shown)",
+                    udpai_acl_settings(acl)->is_dry_run ? "dry run, so it may: " : "",
+                    udpa_error_message(why), n_suppressed);
 }
 
 /* ---- what a subscriber sees ---- */

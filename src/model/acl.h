@@ -80,6 +80,13 @@ const udpai_acl_rule *udpai_acl_decide(const udpai_acl *acl,
                                        const udpai_acl_question *question,
                                        udpa_error **ret_error);
 
+/* Logs that it is denied; or would be, in a dry run. Callers limit how often. */
+void udpai_acl_log_denial(const udpai_acl *acl,
+                          const udpai_acl_subject *subject,
+                          const udpai_acl_question *question,
+                          const udpa_error *why,
+                          unsigned n_suppressed);
+
 /* Is there any rule for this subject at all? */
 bool udpai_acl_knows(const udpai_acl *acl, const udpai_acl_subject *subject);
 /* Is there a rule for all peers (*)? */

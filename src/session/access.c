@@ -280,15 +280,7 @@ log_denial(udpai_session *session,
     unsigned n_suppressed;
     count_denied(session);
     if (udpai_log_allow(&access->log, udpai_hub_wheel(session->hub)->now_ms, &n_suppressed))
-        udpai_log_about(UDPA_LOG_WARNING, "acl",
-                        UDPAI_ABOUT({UDPAI_LOG_PEER, subject->node_id},
-                                    {UDPAI_LOG_IDENTITY, udpai_identity_name(subject->identity)},
-                                    {UDPAI_LOG_TYPE, question->type_url},
-                                    {UDPAI_LOG_NAME, question->name},
-                                    {UDPAI_LOG_CODE, udpai_log_code(why)}),
-                        "%s%s (%u more not shown)",
-                        udpai_acl_settings(access->acl)->is_dry_run ? "dry run, so it may: " : "",
-                        udpa_error_message(why), n_suppressed);
+        udpai_acl_log_denial(access->acl, subject, question, why, n_suppressed);
 }
 
 static udpa_err
