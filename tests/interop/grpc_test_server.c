@@ -524,7 +524,7 @@ main(int argc, char **argv)
     const struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(SIGTERM, &action, NULL);
     while (server.listener) {
-        udpai_door_wait(server.door, udpai_wheel_next(&server.wheel));
+        udpai_door_wait(server.door, udpai_wheel_next(&server.wheel), NULL);
         udpai_door_flush(server.door);
     }
     server.door = udpai_door_free(server.door);

@@ -106,12 +106,14 @@ timeout_ms(const udpai_door *door, uint64_t due_ms)
 }
 
 /* What this process has asked for before a peer asks is known then. */
-uint64_t
-udpai_door_wait(udpai_door *door, uint64_t due_ms)
+void
+udpai_door_wait(udpai_door *door, uint64_t due_ms, atomic_uint_fast64_t *ret_woken_ns)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     int n = epoll_wait(door->epoll, events, EVENTS_AT_ONCE, timeout_ms(door, due_ms));
     uint64_t woken_ns = udpai_monotonic_ns();
+    if (ret_woken_ns)
+        atomic_store_explicit(ret_woken_ns, woken_ns, memory_order_relaxed);
     door->has_sent = false;
     udpai_wheel_advance(door->wheel, woken_ns / 1000000);
     for (int i = 0; i < n; i++)
@@ -123,7 +125,6 @@ udpai_door_wait(udpai_door *door, uint64_t due_ms)
     if (door->has_more)
         udpai_door_parked_read(door);
     free_broken(door);
-    return woken_ns;
 }
 
 void

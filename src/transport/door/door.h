@@ -158,8 +158,9 @@ udpai_door *udpai_door_free(udpai_door *door);
 /* Under the lock of an inbox, too. */
 void udpai_door_wake(void *door);
 /* Waits until something comes or @p due_ms, a time of the wheel, and takes all that has come. The
- * time goes forward first. Returns when the wait has ended, by udpai_monotonic_ns(). */
-uint64_t udpai_door_wait(udpai_door *door, uint64_t due_ms);
+ * time goes forward first. @p ret_woken_ns has when the wait has ended, by udpai_monotonic_ns(),
+ * before anything is handled; NULL: nobody asks. */
+void udpai_door_wait(udpai_door *door, uint64_t due_ms, atomic_uint_fast64_t *ret_woken_ns);
 /* Others from now on; connections that are there stay. */
 void udpai_door_set_max(udpai_door *door, size_t max, size_t max_per_address);
 

@@ -455,10 +455,10 @@ end(void *self)
     udpai_door_free(self);
 }
 
-static uint64_t
-wait_for(void *self, uint64_t due_ms)
+static void
+wait_for(void *self, uint64_t due_ms, atomic_uint_fast64_t *ret_woken_ns)
 {
-    return udpai_door_wait(self, due_ms);
+    udpai_door_wait(self, due_ms, ret_woken_ns);
 }
 
 static void

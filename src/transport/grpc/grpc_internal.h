@@ -132,8 +132,8 @@ struct udpai_stream_thread {
     bool is_serving, is_stopping, is_queue_closed, shares_ports;
     udpai_credentials credentials;
 
-    uint64_t woken_ns;                  /* the last wait has ended; by udpai_monotonic_ns() */
-    atomic_uint_fast64_t busy_since_ms; /* 0: it waits */
+    atomic_uint_fast64_t
+        woken_ns; /* the last wait has ended; by udpai_monotonic_ns(); 0: it waits */
     atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off, stat_too_large, stat_waited,
         stat_reserved, stat_clients, stat_aged, stat_moved, stat_above_share;
     udpai_log_limit too_large_log;

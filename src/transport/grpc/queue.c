@@ -119,15 +119,15 @@ wait_awake(udpai_stream_thread *thread, gpr_timespec now)
 /* ---- a turn ---- */
 
 static void
-note_busy(udpai_stream_thread *thread, uint64_t since_ms)
+note_woken(udpai_stream_thread *thread, uint64_t woken_ns)
 {
-    atomic_store_explicit(&thread->busy_since_ms, since_ms, memory_order_relaxed);
+    atomic_store_explicit(&thread->woken_ns, woken_ns, memory_order_relaxed);
 }
 
 uint64_t
 udpai_stream_thread_busy_since_ms(const udpai_stream_thread *thread)
 {
-    return atomic_load_explicit(&thread->busy_since_ms, memory_order_relaxed);
+    return atomic_load_explicit(&thread->woken_ns, memory_order_relaxed) / 1000000;
 }
 
 /* Of one that waits elsewhere: it waits awake for the loop as above. */
@@ -135,9 +135,8 @@ static bool
 take_elsewhere(udpai_stream_thread *thread)
 {
     uint64_t due_ms = thread->awake_until_ns ? 0 : udpai_wheel_next(&thread->wheel);
-    note_busy(thread, 0);
-    thread->woken_ns = thread->acceptance->wait(thread->accepting, due_ms);
-    note_busy(thread, udpai_monotonic_ms());
+    note_woken(thread, 0);
+    thread->acceptance->wait(thread->accepting, due_ms, &thread->woken_ns);
     if (thread->awake_until_ns && udpai_monotonic_ns() >= thread->awake_until_ns) {
         thread->awake_until_ns = 0;
         thread->n_rests = REST_AFTER_MISS;
@@ -154,15 +153,14 @@ udpai_queue_turn(udpai_stream_thread *thread)
     size_t most = most_events(thread);
     grpc_event event = wait_awake(thread, now);
     if (event.type == GRPC_QUEUE_TIMEOUT) {
-        note_busy(thread, 0);
+        note_woken(thread, 0);
         udpai_backup_poller_note(thread->backup_poller, 0);
         event = grpc_completion_queue_next(
             thread->cq, udpai_queue_deadline(udpai_wheel_next(&thread->wheel)), NULL);
     }
-    thread->woken_ns = udpai_monotonic_ns();
-    uint64_t now_ms = thread->woken_ns / 1000000;
+    uint64_t woken_ns = udpai_monotonic_ns(), now_ms = woken_ns / 1000000;
+    note_woken(thread, woken_ns);
     udpai_backup_poller_note(thread->backup_poller, now_ms);
-    note_busy(thread, now_ms);
     /* First the time, so that whatever happens now happens at the time it happens. */
     udpai_wheel_advance(&thread->wheel, now_ms);
     for (size_t n = 1; take(thread, event) && n < most; n++) {

@@ -193,8 +193,9 @@ struct udpai_acceptance {
     void (*end)(void *self);
     void (*wake)(void *self); /* any thread, under a lock; then udpai_thread_woken() is called */
     /* Until then, a time of the wheel, or until something comes, and has all handled that has. The
-     * time goes forward first. Returns when the wait has ended, by udpai_monotonic_ns(). */
-    uint64_t (*wait)(void *self, uint64_t due_ms);
+     * time goes forward first. When the wait has ended, by udpai_monotonic_ns(), is there before
+     * anything is handled. */
+    void (*wait)(void *self, uint64_t due_ms, atomic_uint_fast64_t *ret_woken_ns);
     void (*flush)(void *self); /* sends what streams have written */
     /* Any thread: what it has counted. */
     void (*count)(void *self, udpai_stream_thread_stats *stats);

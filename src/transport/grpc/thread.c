@@ -224,7 +224,8 @@ run(void *userdata)
                                           UDPAI_METRIC_STREAM_THREAD_TURN, (udpai_str){0});
     while (udpai_queue_turn(thread)) {
         udpai_write_round(thread);
-        udpai_meter_observe(turns, (udpai_monotonic_ns() - thread->woken_ns) / 1000);
+        uint64_t woken_ns = atomic_load_explicit(&thread->woken_ns, memory_order_relaxed);
+        udpai_meter_observe(turns, (udpai_monotonic_ns() - woken_ns) / 1000);
     }
     if (thread->stopped)
         thread->stopped(thread->userdata);

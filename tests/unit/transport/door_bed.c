@@ -86,6 +86,8 @@ on_receive(udpai_door_stream *base, udpai_str message)
 {
     bed_stream *stream = (bed_stream *)base;
     door_bed *bed = stream->bed;
+    if (atomic_load(&bed->woken_ns) == 0)
+        abort();
     bed->n_messages++;
     bed->message_len = message.len;
     memcpy(bed->message, message.data, udpai_min_size(message.len, sizeof(bed->message)));
@@ -369,7 +371,7 @@ door_bed_close(door_bed *bed)
     if (bed->listener)
         udpai_door_listener_close(bed->listener);
     for (unsigned i = 0; bed->door && bed->listener && i < TURNS_MAX; i++) { /* peers have gone */
-        udpai_door_wait(bed->door, 0);
+        udpai_door_wait(bed->door, 0, NULL);
         udpai_door_flush(bed->door);
     }
     if (bed->listener)
@@ -450,7 +452,8 @@ door_bed_run(door_bed *bed, door_peer *peer)
     for (int still = 0; still < (peer->to.len ? STILL_MAX : 3); still++) {
         if (send_some(peer))
             still = 0;
-        udpai_door_wait(bed->door, 0);
+        atomic_store(&bed->woken_ns, 0);
+        udpai_door_wait(bed->door, 0, &bed->woken_ns);
         udpai_door_flush(bed->door);
         if (receive_some(peer))
             still = 0;

@@ -16,6 +16,7 @@ typedef struct door_bed {
     udpai_wheel wheel;
     udpai_door *door;
     udpai_door_listener *listener; /* NULL: it has closed */
+    atomic_uint_fast64_t woken_ns; /* since then what has come is handled; 0: it waits */
     size_t n_opened, n_open, n_messages, n_ended, n_failed, n_greedy;
     size_t room; /* for messages that are coming, in bytes; at first there is much */
     bool is_open_to_all;
