@@ -204,6 +204,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
     case UDPAI_REPORT_EVENTS_TAKEN:
     case UDPAI_REPORT_EVENTS_DEMAND:
     case UDPAI_REPORT_DEMAND:
+    case UDPAI_REPORT_MARK:
     case UDPAI_REPORT_KINDS:
         break;
     }

@@ -24,6 +24,8 @@ struct udpai_outbox {
     udpai_change_set *late;        /* taken from the store, and not sent for want of memory … */
     udpai_change_set *unrouted;    /* … what is left to do being to route it */
     size_t n_changes_ahead, max_changes_ahead;
+    uint64_t
+        since_ms;     /* when the first of the changes came that were not sent; 0: there are none */
     bool has_lookups; /* what was removed may have to be asked for by name */
 };
 
@@ -145,7 +147,11 @@ look_up_changed(udpai_outbox *outbox, const udpai_change_set *changes)
 void
 udpai_outbox_send_changes(udpai_outbox *outbox)
 {
-    if (!udpai_outbox_has_changes(outbox) || outbox->n_changes_ahead >= outbox->max_changes_ahead)
+    if (!udpai_outbox_has_changes(outbox))
+        return;
+    if (outbox->since_ms == 0)
+        outbox->since_ms = udpai_context_now(outbox->context);
+    if (outbox->n_changes_ahead >= outbox->max_changes_ahead)
         return;
     UDPA_AUTO(udpai_order_free) udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
     if (!order)
@@ -155,6 +161,8 @@ udpai_outbox_send_changes(udpai_outbox *outbox)
         outbox->unrouted = UDPAI_TAKE(changes);
         return;
     }
+    order->since_ms = outbox->since_ms;
+    outbox->since_ms = 0;
     if (changes) {
         look_up_changed(outbox, changes);
         udpai_locals_notify(outbox->local, changes);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/load_aggregates.h"
+#include "endpoint/propagation.h"
 #include "endpoint/reporting.h"
 #include "loop/clock.h"
 
@@ -14,10 +15,12 @@ static void
 order(void *userdata, udpai_order *order)
 {
     udpa_endpoint *endpoint = userdata;
-    if (order->kind == UDPAI_ORDER_CHANGES)
+    if (order->kind == UDPAI_ORDER_CHANGES) {
         udpai_services_notify(
             &endpoint->services,
             &(udpai_service_event){.kind = UDPAI_SERVICE_CHANGES, .changes = order->changes});
+        udpai_propagation_mark(endpoint->services.at[UDPAI_PLACE_PROPAGATION], order);
+    }
     udpai_endpoint_order(endpoint, order);
 }
 

@@ -8,9 +8,11 @@
 #include "endpoint/load_aggregates.h"
 #include "endpoint/load_rules.h"
 #include "endpoint/local.h"
+#include "endpoint/propagation.h"
 #include "endpoint/reporting.h"
 #include "endpoint/spread.h"
 #include "endpoint/status.h"
+#include "federation/node_metrics.h"
 #include "federation/reporting.h"
 #include "loop/clock.h"
 
@@ -204,6 +206,21 @@ make_spread(udpai_service **ret_service,
 }
 
 static udpa_err
+make_propagation(udpai_service **ret_service,
+                 udpa_endpoint *endpoint,
+                 const udpai_endpoint_settings *settings)
+{
+    const udpai_propagation_options options = {
+        .wheel = udpai_endpoint_wheel(endpoint),
+        .meters = udpai_node_meters(udpai_endpoint_node(endpoint)),
+        .n_sides = 1 + settings->n_workers,
+        .count = count_clients,
+        .userdata = endpoint,
+    };
+    return settings->node.is_endpoint ? UDPA_OK : udpai_propagation_new(ret_service, &options);
+}
+
+static udpa_err
 make_load_rules(udpai_service **ret_service,
                 udpa_endpoint *endpoint,
                 const udpai_endpoint_settings *settings)
@@ -286,6 +303,7 @@ static const make_fn makers[UDPAI_PLACES] = {
     [UDPAI_PLACE_ORIGINS] = make_origins,
     [UDPAI_PLACE_CHECK_PLANNER] = make_check_planner,
     [UDPAI_PLACE_SPREAD] = make_spread,
+    [UDPAI_PLACE_PROPAGATION] = make_propagation,
     [UDPAI_PLACE_LOAD_RULES] = make_load_rules,
     [UDPAI_PLACE_LOAD_AGGREGATES] = make_load_aggregates,
     [UDPAI_PLACE_SUBSCRIPTIONS] = make_subscriptions,

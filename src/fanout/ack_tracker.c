@@ -11,16 +11,25 @@ struct visit {
     udpai_resource_ack_fn visit;
     void *userdata;
     uint64_t stamp;
+    bool is_enough;
 };
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 udpai_ack_position
 udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b)
 {
     return (udpai_ack_position){
-        .additions = a.additions < b.additions ? a.additions : b.additions,
-        .payloads = a.payloads < b.payloads ? a.payloads : b.payloads,
-        .removals = a.removals < b.removals ? a.removals : b.removals,
-        .turn = a.turn < b.turn ? a.turn : b.turn,
+        .additions = least(a.additions, b.additions),
+        .payloads = least(a.payloads, b.payloads),
+        .removals = least(a.removals, b.removals),
+        .turn = least(a.turn, b.turn),
+        .all_additions = least(a.all_additions, b.all_additions),
+        .all_removals = least(a.all_removals, b.all_removals),
     };
 }
 
@@ -32,6 +41,19 @@ udpai_resource_ack_is_answered(const udpai_resource_ack *ack, udpai_ack_position
     if (!ack->resource)
         return ack->place < unanswered.removals;
     return ack->place < unanswered.additions || ack->payload <= unanswered.payloads;
+}
+
+bool
+udpai_subscription_has_answered(const udpai_subscription *subscription,
+                                udpai_ack_position unanswered,
+                                uint64_t place,
+                                bool is_removal)
+{
+    uint64_t answered = is_removal ? unanswered.all_removals : unanswered.all_additions;
+    uint64_t sent = is_removal ? subscription->all_removals : subscription->all_additions;
+    bool has_all =
+        is_removal ? udpai_has_all_removals(subscription) : udpai_has_all_additions(subscription);
+    return place <= answered && (has_all || place <= sent);
 }
 
 static uint64_t
@@ -114,22 +136,24 @@ ack_of(udpai_subscription *subscription, const udpai_item *item, const udpai_nam
 }
 
 static void
-report(const struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
+report(struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
 {
-    if (subscription->stamp == self->stamp)
+    if (subscription->stamp == self->stamp || self->is_enough)
         return;
     subscription->stamp = self->stamp;
     const udpai_resource_ack ack = ack_of(subscription, self->item, sub);
-    self->visit(self->userdata, &ack);
+    self->is_enough = !self->visit(self->userdata, &ack);
 }
 
 static void
-report_subs(const struct visit *self)
+report_subs(struct visit *self)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item)) {
         const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (udpai_target(sub) == self->item)
             report(self, sub->subscription, sub);
+        if (self->is_enough)
+            return;
     }
     UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(self->item)) {
         const udpai_name_sub *sub = udpai_alias_sub_of(node);
@@ -138,7 +162,7 @@ report_subs(const struct visit *self)
 }
 
 static void
-report_forwarders(const struct visit *self)
+report_forwarders(struct visit *self)
 {
     const udpai_item *asked =
         udpai_item_is_variant(self->item)
@@ -154,9 +178,9 @@ report_forwarders(const struct visit *self)
 }
 
 static void
-report_views(const struct visit *self)
+report_views(struct visit *self)
 {
-    for (size_t i = 0; i < self->item->n_memberships; i++) {
+    for (size_t i = 0; i < self->item->n_memberships && !self->is_enough; i++) {
         const udpai_membership *member = &udpai_item_memberships(self->item)[i];
         if (member->is_tombstone || udpai_view_is_filter(member->view))
             continue;
@@ -164,6 +188,8 @@ report_views(const struct visit *self)
             udpai_subscription *other = UDPAI_LIST_ENTRY(node, udpai_subscription, in_view);
             if (is_in_view(other, self->item))
                 report(self, other, NULL);
+            if (self->is_enough)
+                return;
         }
     }
 }
@@ -221,25 +247,28 @@ ack_of_removed(udpai_subscription *subscription, const udpai_item *item, const u
 }
 
 static void
-report_removed(const struct visit *self, udpai_subscription *subscription)
+report_removed(struct visit *self, udpai_subscription *subscription)
 {
-    if (subscription->stamp == self->stamp)
+    if (subscription->stamp == self->stamp || self->is_enough)
         return;
     subscription->stamp = self->stamp;
     const udpai_resource_ack ack =
         ack_of_removed(subscription, self->item, find_sub(subscription, self->item));
-    self->visit(self->userdata, &ack);
+    self->is_enough = !self->visit(self->userdata, &ack);
 }
 
 static void
-report_all_removed(const struct visit *self)
+report_all_removed(struct visit *self)
 {
     UDPAI_LIST_FOREACH (node, &self->item->topic->views) {
         udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, in_topic);
         if (!udpai_view_covers(view, udpai_item_name(self->item)))
             continue;
-        UDPAI_LIST_FOREACH (member, &view->subscriptions)
+        UDPAI_LIST_FOREACH (member, &view->subscriptions) {
             report_removed(self, UDPAI_LIST_ENTRY(member, udpai_subscription, in_view));
+            if (self->is_enough)
+                return;
+        }
     }
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item))
         report_removed(self, udpai_name_sub_of(node)->subscription);
@@ -278,7 +307,7 @@ udpai_fanout_visit_acks(udpai_fanout *fanout,
     if (!item)
         return NULL;
     item->n_pins++;
-    const struct visit self = {item, visit, userdata, ++fanout->stamp};
+    struct visit self = {item, visit, userdata, ++fanout->stamp, false};
     if (item->resource) {
         report_subs(&self);
         report_forwarders(&self);

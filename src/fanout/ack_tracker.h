@@ -21,7 +21,8 @@ typedef struct udpai_resource_ack {
     uint64_t seq;       /* of the payload, see udpai_send_item */
 } udpai_resource_ack;
 
-typedef void (*udpai_resource_ack_fn)(void *userdata, const udpai_resource_ack *ack);
+/* False: that is enough. */
+typedef bool (*udpai_resource_ack_fn)(void *userdata, const udpai_resource_ack *ack);
 
 /* Calls back for every subscription that selects the resource of this name or alias, by wildcard,
  * name, or alias; each once. If there is none: for those that select the name. Returns the
@@ -104,11 +105,18 @@ bool udpai_subscription_had(const udpai_subscription *subscription,
 
 /* Nothing is unanswered. */
 #define UDPAI_ACK_POSITION_NONE                                                                    \
-    ((udpai_ack_position){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
+    ((udpai_ack_position){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
 
 /* The lesser in each. */
 udpai_ack_position udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b);
 /* Was what the subscription was sent answered, if what is not answered began at this place? */
 bool udpai_resource_ack_is_answered(const udpai_resource_ack *ack, udpai_ack_position unanswered);
+/* Has the subscription been sent, and has its client answered, all that had been added to what it
+ * selects, or removed from it, when the fan-out was at this place? Of what has changed again since
+ * then, it may have been a later version; what was removed again since then is not asked for. */
+bool udpai_subscription_has_answered(const udpai_subscription *subscription,
+                                     udpai_ack_position unanswered,
+                                     uint64_t place,
+                                     bool is_removal);
 
 #endif

@@ -8,245 +8,10 @@
 /* Bodies of removals lie in the same cache as those of additions. */
 #define REMOVALS_BIT ((uint64_t)1 << 63)
 
-/* ---- what is pending ---- */
-
-static bool
-has_window(const udpai_cursor *cursor)
-{
-    return cursor->window_to > cursor->low;
-}
-
-static bool
-in_window(const udpai_cursor *cursor, uint64_t seq)
-{
-    return seq > cursor->window_from && seq <= cursor->window_to;
-}
-
-static uint64_t
-pending_in_view(const udpai_subscription *subscription)
-{
-    const udpai_cursor *cursor = &subscription->cursor;
-    if (!subscription->view)
-        return UDPAI_NOTHING;
-    const udpai_item *item = udpai_log_first_after(&subscription->view->live, cursor->low);
-    if (item && in_window(cursor, item->seq))
-        item = udpai_log_first_after(&subscription->view->live, cursor->window_to);
-    return item ? item->seq : UDPAI_NOTHING;
-}
-
-static uint64_t
-first_pending(const udpai_list *list)
-{
-    return udpai_list_empty(list) ? UDPAI_NOTHING
-                                  : UDPAI_LIST_ENTRY(list->next, udpai_pending, node)->mark_seq;
-}
-
 static uint64_t
 least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-static bool
-may_answer(udpai_subscription *subscription, udpai_str prefix, bool takes_away)
-{
-    return udpai_subscription_is_settled(subscription, prefix, subscription->asked_ms) ||
-           (!takes_away && udpai_subscription_is_waited_out(subscription, prefix));
-}
-
-/* A state means that what it lacks does not exist: that must be certain, unless the client holds
- * nothing; what is not certain is not removed from it. Without any subscription no state is sent.
- */
-static bool
-may_send_state(udpai_subscription *subscription, bool takes_away)
-{
-    if (!subscription->view && subscription->names.n == 0)
-        return false;
-    for (size_t i = 0; i < subscription->prefixes.n; i++)
-        if (!may_answer(subscription, udpai_bytes_view(subscription->prefixes.items[i]),
-                        takes_away))
-            return false;
-    return udpai_list_empty(&subscription->unanswered);
-}
-
-uint64_t
-udpai_pending_addition(udpai_subscription *subscription)
-{
-    uint64_t pending =
-        least(pending_in_view(subscription), first_pending(&subscription->additions));
-    if (subscription->mode != UDPAI_MODE_STATE)
-        return pending;
-    pending = least(pending, subscription->state_due_seq);
-    return pending != UDPAI_NOTHING && may_send_state(subscription, false) ? pending
-                                                                           : UDPAI_NOTHING;
-}
-
-/* What is pending is sent, if its target is there. */
-static const udpai_item *
-pending_item(const udpai_pending *pending)
-{
-    return pending->is_of_item ? pending->item : udpai_target(udpai_pending_name_sub(pending));
-}
-
-static uint64_t
-pending_change(const udpai_pending *pending)
-{
-    const udpai_item *item = pending_item(pending);
-    return item ? item->seq : 0;
-}
-
-static uint64_t
-last_in_view(const udpai_subscription *subscription)
-{
-    const udpai_log *log = &subscription->view->live;
-    for (size_t i = log->n; i-- > 0 && log->slots[i].seq > subscription->cursor.low;)
-        if (log->slots[i].item)
-            return log->slots[i].seq;
-    return 0;
-}
-
-struct span {
-    uint64_t first, last;
-};
-
-static void
-widen(struct span *span, uint64_t seq)
-{
-    span->first = least(span->first, seq);
-    span->last = seq > span->last ? seq : span->last;
-}
-
-/* A state has no lists of what is pending. */
-static void
-widen_by_names(struct span *span, const udpai_subscription *subscription)
-{
-    size_t at = 0;
-    const udpai_name_sub *sub;
-    while ((sub = udpai_map_next(&subscription->names, &at)))
-        if (udpai_target(sub) && sub->sent_seq != udpai_target(sub)->seq)
-            widen(span, udpai_target(sub)->seq);
-}
-
-bool
-udpai_subscription_pending_changes(const udpai_subscription *subscription,
-                                   uint64_t *ret_first,
-                                   uint64_t *ret_last)
-{
-    struct span span = {UDPAI_NOTHING, 0};
-    uint64_t in_view = pending_in_view(subscription);
-    if (in_view != UDPAI_NOTHING) {
-        widen(&span, in_view);
-        widen(&span, last_in_view(subscription));
-    }
-    UDPAI_LIST_FOREACH (node, &subscription->additions)
-        widen(&span, pending_change(UDPAI_LIST_ENTRY(node, udpai_pending, node)));
-    if (subscription->mode == UDPAI_MODE_STATE)
-        widen_by_names(&span, subscription);
-    *ret_first = span.first;
-    *ret_last = span.last;
-    return span.first != UDPAI_NOTHING;
-}
-
-uint64_t
-udpai_subscription_first_pending(udpai_subscription *subscription)
-{
-    return udpai_pending_addition(subscription);
-}
-
-uint64_t
-udpai_subscription_first_removal(udpai_subscription *subscription)
-{
-    return udpai_pending_removal(subscription);
-}
-
-/* The first place of what is pending and may be sent. */
-static uint64_t
-first_pending_within(const udpai_subscription *subscription, const udpai_send_limits *limits)
-{
-    UDPAI_LIST_FOREACH (node, &subscription->additions) {
-        const udpai_pending *pending = UDPAI_LIST_ENTRY(node, udpai_pending, node);
-        if (pending->mark_seq > limits->place)
-            break;
-        if (pending_change(pending) <= limits->change)
-            return pending->mark_seq;
-    }
-    return UDPAI_NOTHING;
-}
-
-bool
-udpai_pending_is_sendable(const udpai_subscription *subscription, const udpai_send_limits *limits)
-{
-    uint64_t first, last;
-    if (limits->change == UDPAI_NOTHING)
-        return true;
-    if (subscription->mode == UDPAI_MODE_STATE)
-        return !udpai_subscription_pending_changes(subscription, &first, &last) ||
-               last <= limits->change;
-    return pending_in_view(subscription) <= least(limits->place, limits->change) ||
-           first_pending_within(subscription, limits) != UDPAI_NOTHING;
-}
-
-bool
-udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since)
-{
-    const udpai_cursor *cursor = &subscription->cursor;
-    const udpai_log *log = subscription->view ? &subscription->view->live : NULL;
-    for (size_t i = log ? udpai_log_after(log, cursor->low) : 0; log && i < log->n; i++) {
-        const udpai_item *item = log->slots[i].item;
-        if (item && !in_window(cursor, item->seq) && item->previous_seq > since)
-            return true;
-    }
-    UDPAI_LIST_FOREACH (node, &subscription->additions) {
-        const udpai_item *item = pending_item(UDPAI_LIST_ENTRY(node, udpai_pending, node));
-        if (item && item->previous_seq > since)
-            return true;
-    }
-    return false;
-}
-
-/* Has all that is to be removed a removal with a generation? Then the removal is certain, whatever
- * source is still to answer. */
-static bool
-are_removed(const udpai_subscription *subscription)
-{
-    udpai_removals removals =
-        udpai_removals_after(udpai_filtered_view_of(subscription), subscription->cursor.tombstones);
-    while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
-        const udpai_item *item = udpai_removals_next(&removals);
-        if (item && !udpai_kept_removals_find(item->topic, udpai_item_name(item)))
-            return false;
-    }
-    return subscription->state_removal_seq == UDPAI_NOTHING;
-}
-
-static uint64_t
-first_tombstone(const udpai_subscription *subscription)
-{
-    udpai_removals removals =
-        udpai_removals_after(udpai_filtered_view_of(subscription), subscription->cursor.tombstones);
-    return udpai_removals_next_seq(&removals);
-}
-
-uint64_t
-udpai_pending_removal(udpai_subscription *subscription)
-{
-    uint64_t pending = first_tombstone(subscription);
-    switch (subscription->mode) {
-    case UDPAI_MODE_GROUPED:
-        break;
-    case UDPAI_MODE_ERRORS:
-        return first_pending(&subscription->removals);
-    case UDPAI_MODE_DELTA:
-        return least(pending, first_pending(&subscription->removals));
-    case UDPAI_MODE_STATE:
-        pending = least(pending, subscription->state_removal_seq);
-        if (pending != UDPAI_NOTHING &&
-            (may_send_state(subscription, true) ||
-             (may_send_state(subscription, false) && are_removed(subscription))))
-            return pending;
-        break;
-    }
-    return UDPAI_NOTHING;
 }
 
 /* ---- additions ---- */
@@ -297,7 +62,7 @@ collect_oldest(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
         const udpai_log_slot *slot = &log->slots[i];
         if (slot->seq > limit)
             break;
-        if (slot->item && !in_window(cursor, slot->seq) &&
+        if (slot->item && !udpai_cursor_in_window(cursor, slot->seq) &&
             !add_from_view(collection, slot->item, ret_err))
             return reached;
         reached = slot->seq;
@@ -327,16 +92,16 @@ advance_oldest(udpai_cursor *cursor, uint64_t reached, uint64_t limit)
 {
     cursor->newest_turn = reached < limit;
     cursor->low = reached;
-    if (has_window(cursor) && reached >= cursor->window_from)
+    if (udpai_cursor_has_window(cursor) && reached >= cursor->window_from)
         cursor->low = reached > cursor->window_to ? reached : cursor->window_to;
-    if (!has_window(cursor))
+    if (!udpai_cursor_has_window(cursor))
         cursor->window_from = cursor->window_to = 0;
 }
 
 static void
 advance_newest(udpai_cursor *cursor, uint64_t stopped, uint64_t limit)
 {
-    bool extends_window = has_window(cursor) && stopped == cursor->window_to;
+    bool extends_window = udpai_cursor_has_window(cursor) && stopped == cursor->window_to;
     cursor->newest_turn = false;
     if (stopped == cursor->low) { /* everything there was */
         cursor->low = limit;
@@ -374,7 +139,7 @@ static bool
 is_worth_keeping(const udpai_subscription *subscription, uint64_t limit)
 {
     const udpai_cursor *cursor = &subscription->cursor;
-    bool is_all = cursor->low >= limit && !has_window(cursor);
+    bool is_all = cursor->low >= limit && !udpai_cursor_has_window(cursor);
     return is_all || !udpai_view_has_one(subscription->view);
 }
 
@@ -449,7 +214,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
 static bool
 put_off(udpai_subscription *subscription, udpai_pending *pending, uint64_t limit)
 {
-    if (pending_change(pending) <= limit)
+    if (udpai_pending_change(pending) <= limit)
         return false;
     pending->mark_seq = subscription->topic->fanout->seq;
     if (pending->is_of_item)
@@ -509,7 +274,7 @@ collect_pending(udpai_subscription *subscription,
         udpai_pending *pending = UDPAI_LIST_ENTRY(node, udpai_pending, node);
         if (pending->mark_seq > limits->place)
             break;
-        if (pending_change(pending) <= limits->change &&
+        if (udpai_pending_change(pending) <= limits->change &&
             !put_off(subscription, pending, limits->place) &&
             !add_pending(&collection, pending, &err))
             break;
@@ -528,8 +293,10 @@ udpai_collect_additions(udpai_subscription *subscription,
     *ret_body = NULL;
     if (subscription->mode == UDPAI_MODE_STATE)
         return udpai_collect_state(subscription, 0, ret_body);
-    uint64_t in_view = pending_in_view(subscription), limit = least(limits->place, limits->change);
-    if (first_pending_within(subscription, limits) < (in_view > limit ? UDPAI_NOTHING : in_view))
+    uint64_t in_view = udpai_pending_in_view(subscription),
+             limit = least(limits->place, limits->change);
+    if (udpai_first_pending_within(subscription, limits) <
+        (in_view > limit ? UDPAI_NOTHING : in_view))
         return collect_pending(subscription, limits, ret_body);
     return collect_from_view(subscription, limit, ret_body);
 }

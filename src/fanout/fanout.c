@@ -66,6 +66,12 @@ udpai_fanout_n_resources(const udpai_fanout *fanout)
     return fanout->n_resources;
 }
 
+uint64_t
+udpai_fanout_place(const udpai_fanout *fanout)
+{
+    return fanout->seq;
+}
+
 size_t
 udpai_fanout_n_views(const udpai_fanout *fanout)
 {

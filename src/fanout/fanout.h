@@ -68,6 +68,8 @@ udpa_err udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *change
 void udpai_fanout_set_settled(udpai_fanout *fanout, udpai_settled *settled);
 
 size_t udpai_fanout_n_resources(const udpai_fanout *fanout);
+/* Of the last change that was applied. */
+uint64_t udpai_fanout_place(const udpai_fanout *fanout);
 size_t udpai_fanout_n_views(const udpai_fanout *fanout);
 
 /* ---- subscribers ---- */
@@ -278,10 +280,12 @@ typedef enum udpai_delivery_kind {
 
 /* Where what has not been answered begins, in a subscription: all additions before this place were
  * sent, or else their payloads up to that one, and all removals before the third; and which of its
- * deliveries it was, counted from 1. */
+ * deliveries it was, counted from 1. When the fan-out was at the last two places, all additions,
+ * and all removals, had been sent. */
 typedef struct udpai_ack_position {
     uint64_t additions, payloads, removals;
     uint64_t turn;
+    uint64_t all_additions, all_removals;
 } udpai_ack_position;
 
 typedef struct udpai_delivery {

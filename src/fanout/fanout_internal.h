@@ -128,6 +128,18 @@ typedef struct udpai_cursor {
     bool newest_turn; /* the last response was cut short: the newest go next */
 } udpai_cursor;
 
+static inline bool
+udpai_cursor_has_window(const udpai_cursor *cursor)
+{
+    return cursor->window_to > cursor->low;
+}
+
+static inline bool
+udpai_cursor_in_window(const udpai_cursor *cursor, uint64_t seq)
+{
+    return seq > cursor->window_from && seq <= cursor->window_to;
+}
+
 struct udpai_subscription {
     udpai_subscriber *subscriber;
     udpai_topic *topic;
@@ -172,7 +184,8 @@ struct udpai_subscription {
     uint64_t pending_item_seq; /* the last place of what was pending besides names */
     uint64_t stamp;            /* to meet it once in one pass */
     uint64_t synced_seq;       /* of each item it was sent the state of then, or a later one */
-    unsigned n_deferred;       /* rounds in which it had something to send and might not */
+    uint64_t all_additions, all_removals; /* when the fan-out was there, all had been sent */
+    unsigned n_deferred; /* rounds in which it had something to send and might not */
     unsigned n_removals_deferred;
 };
 
@@ -255,7 +268,7 @@ udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix
 /* A node asks once more for what is not there. */
 void udpai_interest_again(const udpai_subscription *subscription, udpai_item *item);
 
-/* ---- collect.c: filling one response ---- */
+/* ---- due.c: what must still be sent ---- */
 
 /* How far additions may go: by the order of types, and by what may_add allows of their changes. */
 typedef struct udpai_send_limits {
@@ -266,11 +279,22 @@ typedef struct udpai_send_limits {
 uint64_t udpai_pending_addition(udpai_subscription *subscription);
 /* The same for removals. */
 uint64_t udpai_pending_removal(udpai_subscription *subscription);
+/* The same of what the wildcards hold, and of what is pending besides and may be sent. */
+uint64_t udpai_pending_in_view(const udpai_subscription *subscription);
+uint64_t udpai_first_pending_within(const udpai_subscription *subscription,
+                                    const udpai_send_limits *limits);
+/* The place where what is pending has changed last; 0: there is nothing any more. */
+uint64_t udpai_pending_change(const udpai_pending *pending);
+/* Is nothing pending, whether it may be sent now or not? */
+bool udpai_has_all_additions(const udpai_subscription *subscription);
+bool udpai_has_all_removals(const udpai_subscription *subscription);
 /* Is an addition pending that had changed since then already when it changed last? */
 bool udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since);
 /* Is there an addition within the limit that has changed up to where it may be sent? */
 bool udpai_pending_is_sendable(const udpai_subscription *subscription,
                                const udpai_send_limits *limits);
+/* ---- collect.c: filling one response ---- */
+
 /* Each composes one response and counts its contents as sent. *ret_body NULL: there was nothing to
  * send after all. */
 udpa_err udpai_collect_additions(udpai_subscription *subscription,

@@ -102,6 +102,8 @@ place_of(udpai_subscription *subscription)
         .payloads = low < synced ? low : synced,
         .removals = udpai_pending_removal(subscription),
         .turn = subscription->n_turns + 1,
+        .all_additions = subscription->all_additions,
+        .all_removals = subscription->all_removals,
     };
 }
 
@@ -156,11 +158,11 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             return err;
         subscription->n_deferred = 0;
         if (udpai_pending_addition(subscription) == UDPAI_NOTHING)
-            subscription->synced_seq = head;
+            subscription->synced_seq = subscription->all_additions = head;
         give(delivery, whole ? UDPAI_DELIVERY_STATE : UDPAI_DELIVERY_ADDITIONS, subscription, body);
         delivery->since = since;
         delivery->place = place;
-        delivery->place.removals = UDPAI_NOTHING;
+        delivery->place.removals = delivery->place.all_removals = UDPAI_NOTHING;
     }
     return UDPA_OK;
 }
@@ -214,6 +216,8 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         udpa_err err = udpai_collect_removals(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;
+        if (udpai_has_all_removals(subscription))
+            subscription->all_removals = subscriber->fanout->seq;
         give(delivery,
              subscription->mode == UDPAI_MODE_STATE ? UDPAI_DELIVERY_STATE
                                                     : UDPAI_DELIVERY_REMOVALS,
@@ -221,7 +225,8 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         delivery->since = since;
         delivery->place = place;
         if (subscription->mode != UDPAI_MODE_STATE)
-            delivery->place.additions = delivery->place.payloads = UDPAI_NOTHING;
+            delivery->place.additions = delivery->place.payloads = delivery->place.all_additions =
+                UDPAI_NOTHING;
     }
     return UDPA_OK;
 }

@@ -9,10 +9,12 @@ static const udpai_metric_label_info labels[UDPAI_LABELS] = {
     [UDPAI_LABEL_NONE] = {"", 0},
     [UDPAI_LABEL_CODE] = {"code", 17},
     [UDPAI_LABEL_KIND] = {"kind", 8},
+    [UDPAI_LABEL_OUTCOME] = {"outcome", 4},
     [UDPAI_LABEL_PROTOCOL] = {"protocol", 24},
     [UDPAI_LABEL_REASON] = {"reason", 8},
     [UDPAI_LABEL_SOURCE] = {"source", 100}, /* and types beside those that the program knows: */
     [UDPAI_LABEL_TYPE] = {"type", 100},
+    [UDPAI_LABEL_TYPE_OF_TIMES] = {"type", 70},
     [UDPAI_LABEL_USE] = {"use", 8},
     [UDPAI_LABEL_VERSION] = {"version", 1},
     [UDPAI_LABEL_WORKER] = {"worker", 64},
@@ -24,12 +26,18 @@ udpai_metric_label_info_of(udpai_metric_label label)
     return &labels[label];
 }
 
+bool
+udpai_metric_label_is_type(udpai_metric_label label)
+{
+    return label == UDPAI_LABEL_TYPE || label == UDPAI_LABEL_TYPE_OF_TIMES;
+}
+
 /* With "other". */
 static size_t
 most_values(udpai_metric_label label)
 {
     size_t n_known = 0;
-    while (label == UDPAI_LABEL_TYPE && udpai_type_at(n_known))
+    while (udpai_metric_label_is_type(label) && udpai_type_at(n_known))
         n_known++;
     return label == UDPAI_LABEL_NONE ? 1 : n_known + labels[label].max_values + 1;
 }

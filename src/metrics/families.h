@@ -29,10 +29,12 @@ typedef enum udpai_metric_label {
     UDPAI_LABEL_NONE,
     UDPAI_LABEL_CODE, /* udpai_metric_code() */
     UDPAI_LABEL_KIND,
+    UDPAI_LABEL_OUTCOME,
     UDPAI_LABEL_PROTOCOL,
     UDPAI_LABEL_REASON,
     UDPAI_LABEL_SOURCE,
     UDPAI_LABEL_TYPE,
+    UDPAI_LABEL_TYPE_OF_TIMES, /* the same; each value has many series */
     UDPAI_LABEL_USE,
     UDPAI_LABEL_VERSION,
     UDPAI_LABEL_WORKER,
@@ -63,6 +65,8 @@ const udpai_metric_family *udpai_metric_family_of(udpai_metric metric);
 /* "seconds", "bytes"; NULL: it has none. */
 const char *udpai_metric_unit(udpai_metric metric);
 const udpai_metric_label_info *udpai_metric_label_info_of(udpai_metric_label label);
+/* Are its values types? Those that the program knows are distinguished besides. */
+bool udpai_metric_label_is_type(udpai_metric_label label);
 /* How many numbers a series of it is kept as: 1; of a histogram UDPAI_METRIC_VALUES_MAX. */
 size_t udpai_metric_n_values(udpai_metric metric);
 /* The most series that it can have, with those that OpenMetrics adds (_created). */

@@ -49,7 +49,7 @@ udpai_metric_labels_fold(udpai_metric_labels *labels, udpai_metric_label label, 
     bool is_other = udpai_str_eq(value, UDPAI_STR(UDPAI_LABEL_OTHER));
     if (label == UDPAI_LABEL_NONE)
         return UDPAI_STR("");
-    if (is_other || (label == UDPAI_LABEL_TYPE && udpai_type_of_url(value)))
+    if (is_other || (udpai_metric_label_is_type(label) && udpai_type_of_url(value)))
         return value;
     if (value.len <= UDPAI_LABEL_VALUE_MAX &&
         (udpai_map_get(values, value) ||

@@ -62,6 +62,10 @@
     X(ACKS, COUNTER, TYPE, PROCESSES, "udpa_acks", "Deliveries that their peer has acknowledged.") \
     X(NACKS, COUNTER, TYPE, PROCESSES, "udpa_nacks",                                               \
       "Deliveries that their peer has answered with a NACK.")                                      \
+    X(PROPAGATION_TIME, HISTOGRAM, TYPE_OF_TIMES, NODE, "udpa_propagation_seconds",                \
+      "From the commit of a change until the last of its clients has acknowledged it.")            \
+    X(PROPAGATIONS, COUNTER, OUTCOME, NODE, "udpa_propagations",                                   \
+      "Changes: acknowledged by all, nacked by one, clients gone, or open after 60 s.")            \
     /* what is received */                                                                         \
     X(RESOURCES, GAUGE, TYPE, NODE, "udpa_resources", "Effective resources.")                      \
     X(UPDATES_ACCEPTED, COUNTER, TYPE, NODE, "udpa_updates_accepted",                              \

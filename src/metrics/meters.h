@@ -75,6 +75,8 @@ udpai_meter_subtract(udpai_meter *meter, uint64_t n)
 
 /* Of a histogram. */
 void udpai_meter_observe(udpai_meter *meter, uint64_t us);
+/* The same so often. */
+void udpai_meter_observe_many(udpai_meter *meter, uint64_t us, uint64_t n);
 
 /* ---- from one process to another of the same program ---- */
 

@@ -50,7 +50,7 @@ is_asking(const udpai_subscription *subscription)
                                  UDPAI_STR(UDPAI_ACKNOWLEDGEMENT_TYPE)) != NULL;
 }
 
-static void
+static bool
 on_ack(void *userdata, const udpai_resource_ack *ack)
 {
     struct survey *survey = userdata;
@@ -58,12 +58,13 @@ on_ack(void *userdata, const udpai_resource_ack *ack)
     struct finding finding = {.session = session};
     if (!session || session->is_finishing || !session->ops->ack_status ||
         is_asking(ack->subscription))
-        return;
+        return true;
     udpai_client_state state;
     udpai_client_state_of(session, ack, &state);
     finding.what = state.status;
     if (finding.what.state != UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
         survey->failed |= !udpai_vector_push(&survey->findings, finding);
+    return true;
 }
 
 static int

@@ -46,6 +46,12 @@ on_interest(void *userdata, const udpai_interest_of *of)
     udpai_hub_report(hub, report);
 }
 
+static void
+report_mark(void *userdata, udpai_report *report)
+{
+    udpai_hub_report(userdata, report);
+}
+
 static void on_retry(udpai_timer *timer);
 static void on_barrier_end(udpai_timer *timer);
 
@@ -79,6 +85,9 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_list_init(&hub->ready);
     udpai_stream_barrier_init(&hub->barrier, wheel);
     udpai_timer_init(&hub->barrier.end, on_barrier_end);
+    hub->marks = (udpai_marks){.fanout = hub->fanout, .wheel = wheel, .report = report_mark};
+    hub->marks.userdata = hub;
+    udpai_list_init(&hub->marks.open);
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
@@ -109,6 +118,7 @@ udpai_hub_free(udpai_hub *hub)
         udpai_order_free(UDPAI_LIST_ENTRY(node, udpai_order, node));
     udpai_timer_cancel(&hub->retry);
     udpai_timer_cancel(&hub->barrier.end);
+    udpai_marks_done(&hub->marks);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
     udpai_event_forwarder_done(&hub->forwarder);
@@ -135,8 +145,10 @@ follow(udpai_hub *hub, udpai_order *order)
         return UDPA_OK;
     }
     udpa_err err = udpai_fanout_apply(hub->fanout, order->changes, &order->place);
-    if (err == UDPA_OK)
+    if (err == UDPA_OK) {
         udpai_hub_report(hub, UDPAI_TAKE(order->answer));
+        udpai_marks_begin(&hub->marks, order, hub->last_id);
+    }
     return err;
 }
 

@@ -83,6 +83,11 @@ typedef struct udpai_session_ops {
     void (*ack_status)(const udpai_session *session,
                        const udpai_resource_ack *ack,
                        udpai_acknowledgement *ret_acknowledgement);
+    /* Where what it has not answered of the subscription begins; false: it does not answer what it
+     * is sent. Beside ack_status. */
+    bool (*unanswered)(const udpai_session *session,
+                       const udpai_subscription *subscription,
+                       udpai_ack_position *ret_place);
     /* The Node of the peer; borrowed; NULL: it has not sent one. Beside ack_status. */
     const udpai_node_info *(*peer)(const udpai_session *session);
     /* What it subscribes to. Beside ack_status. */

@@ -9,6 +9,7 @@
 #include "session/event_forwarder.h"
 #include "session/hub.h"
 #include "session/introduction.h"
+#include "session/marks.h"
 #include "session/stream_barrier.h"
 
 struct udpai_hub {
@@ -27,6 +28,7 @@ struct udpai_hub {
     udpai_map side_links;
     udpai_event_forwarder forwarder;
     udpai_introduction introduction;
+    udpai_marks marks;
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
     udpai_meters *meters;

@@ -132,6 +132,7 @@ udpai_order_free(udpai_order *order)
     for (size_t i = 0; i < order->answers.n; i++)
         udpa_bytes_unref(order->answers.items[i]);
     udpai_vector_done(&order->answers);
+    udpai_vector_done(&order->marks);
     udpai_free(order);
     return NULL;
 }

@@ -59,6 +59,23 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
+/* A change of the set whose way to its subscribers is measured (session/marks.h). */
+typedef struct udpai_change_mark {
+    uint64_t number;
+    size_t change; /* its index in the set */
+} udpai_change_mark;
+
+#define UDPAI_MARKS_MAX 16 /* of one set: each type has one */
+
+typedef enum udpai_mark_outcome {
+    UDPAI_MARK_UNSUBSCRIBED, /* nobody has a say */
+    UDPAI_MARK_GONE,         /* all that had a say have gone, or do not ask for it any more */
+    UDPAI_MARK_ACKNOWLEDGED, /* by all that are left; */
+    UDPAI_MARK_NACKED,       /* or by all but those that have rejected it */
+    UDPAI_MARK_OPEN,         /* not within UDPAI_MARK_PATIENCE_MS */
+    UDPAI_MARK_OUTCOMES,
+} udpai_mark_outcome;
+
 typedef struct udpai_order {
     udpai_list node;
     udpai_order_kind kind;
@@ -66,6 +83,8 @@ typedef struct udpai_order {
     uint64_t link;    /* 0: none */
     udpai_change_set *changes;
     size_t place; /* CHANGES: how far it has come, see udpai_fanout_apply() */
+    UDPAI_VECTOR(udpai_change_mark) marks; /* CHANGES: of some of them, */
+    uint64_t since_ms; /* and since when the first waits, by the clock of all processes */
     /* CHANGES, SETTLED, STATUS, ACKNOWLEDGEMENTS: made in time, for it must be given. */
     struct udpai_report *answer;
     udpai_settled *settled;
@@ -121,6 +140,7 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_EVENTS_DEMAND,      /* of a worker: somebody reads them, or nobody any more */
     UDPAI_REPORT_DEMAND,  /* its peer, which this node reports to, subscribes to these now */
     UDPAI_REPORT_BARRIER, /* streams have begun, and wait for an order with this ticket */
+    UDPAI_REPORT_MARK,    /* what became of the mark with the number `ticket` */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -146,7 +166,9 @@ typedef struct udpai_report {
     bool is_disowned;  /* CLOSED: the peer's certificate was revoked, its publications count no more
                         */
     uint64_t ticket;
-    udpa_bytes *events; /* EVENTS */
+    udpai_mark_outcome outcome; /* MARK */
+    uint64_t took_ms;           /* MARK: until that was seen, from the order's since_ms on */
+    udpa_bytes *events;         /* EVENTS */
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus.
      * CENSUS: ClientStatus, of clients that left the number alone. */
     UDPAI_VECTOR(udpa_bytes *) statuses;

@@ -76,6 +76,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_EVENTS_DEMAND] = {true, 0, 0},
     [UDPAI_REPORT_DEMAND] = {true, HAS_SUBSCRIPTION, 0},
     [UDPAI_REPORT_BARRIER] = {true, 0, 0},
+    [UDPAI_REPORT_MARK] = {true, 0, 0},
 };
 
 static bool
@@ -145,6 +146,17 @@ order_has(const udpai_order *order)
 }
 
 static void
+put_marks(udpai_proto_writer *writer, const udpai_order *order)
+{
+    udpai_proto_put_bare_number(writer, order->since_ms);
+    udpai_proto_put_bare_number(writer, order->marks.n);
+    for (size_t i = 0; i < order->marks.n; i++) {
+        udpai_proto_put_bare_number(writer, order->marks.items[i].number);
+        udpai_proto_put_bare_number(writer, order->marks.items[i].change);
+    }
+}
+
+static void
 put_order(udpai_proto_writer *writer, const udpai_order *order)
 {
     const head of = {order->kind, order_has(order), order->session,
@@ -167,6 +179,8 @@ put_order(udpai_proto_writer *writer, const udpai_order *order)
     if (order->announced)
         udpai_proto_put_bare_bytes(writer, udpai_bytes_view(order->announced));
     udpai_proto_put_bare_number(writer, order->commit);
+    if (order->kind == UDPAI_ORDER_CHANGES)
+        put_marks(writer, order);
 }
 
 udpa_err
@@ -249,6 +263,10 @@ put_report(udpai_proto_writer *writer, const udpai_report *report, const udpa_by
         put_statuses(writer, report);
     if (report->events)
         udpai_proto_put_bare_bytes(writer, udpai_bytes_view(report->events));
+    if (report->kind == UDPAI_REPORT_MARK) {
+        udpai_proto_put_bare_number(writer, report->outcome);
+        udpai_proto_put_bare_number(writer, report->took_ms);
+    }
 }
 
 udpa_err
@@ -323,6 +341,22 @@ end(udpai_transfer_reader *reader, udpa_error **ret_error)
 /* ---- taking orders ---- */
 
 static void
+take_marks(udpai_transfer_reader *reader, udpai_order *order)
+{
+    order->since_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    size_t n = (size_t)udpai_transfer_take_number(reader, UDPAI_MARKS_MAX);
+    size_t n_changes = order->changes ? udpai_change_set_size(order->changes) : 0;
+    if (n && n_changes == 0)
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "it has marks of no change");
+    for (size_t i = 0; i < n && reader->err == UDPA_OK; i++) {
+        udpai_change_mark mark = {.number = udpai_transfer_take_number(reader, UINT64_MAX)};
+        mark.change = (size_t)udpai_transfer_take_number(reader, n_changes - 1);
+        if (!udpai_vector_push(&order->marks, mark))
+            udpai_transfer_out_of_memory(reader);
+    }
+}
+
+static void
 take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order)
 {
     if (has & HAS_CHANGES)
@@ -344,6 +378,8 @@ take_order_parts(udpai_transfer_reader *reader, unsigned has, udpai_order *order
     if (has & HAS_ANNOUNCED)
         order->announced = udpai_transfer_take_own_bytes(reader);
     order->commit = udpai_transfer_take_number(reader, UINT64_MAX);
+    if (order->kind == UDPAI_ORDER_CHANGES)
+        take_marks(reader, order);
 }
 
 static udpai_order *
@@ -465,6 +501,11 @@ take_report_parts(udpai_transfer_reader *reader, unsigned has, udpai_report *rep
         take_statuses(reader, report);
     if (has & HAS_EVENTS)
         report->events = udpai_transfer_take_own_bytes(reader);
+    if (report->kind == UDPAI_REPORT_MARK) {
+        report->outcome =
+            (udpai_mark_outcome)udpai_transfer_take_number(reader, UDPAI_MARK_OUTCOMES - 1);
+        report->took_ms = udpai_transfer_take_number(reader, UINT64_MAX);
+    }
 }
 
 static udpai_report *

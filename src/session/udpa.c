@@ -417,6 +417,7 @@ static const udpai_session_ops udpa_ops = {
     .order = udpa_order,
     .describe = udpai_udpa_describe,
     .ack_status = udpai_udpa_ack_status,
+    .unanswered = udpai_udpa_unanswered,
     .peer = udpai_udpa_peer,
     .subscriber = udpai_udpa_subscriber,
     .call = udpai_udpa_call,

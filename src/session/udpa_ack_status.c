@@ -137,6 +137,22 @@ find_unanswered(const udpai_udpa *udpa,
     return place;
 }
 
+bool
+udpai_udpa_unanswered(const udpai_session *session,
+                      const udpai_subscription *subscription,
+                      udpai_ack_position *ret_place)
+{
+    const udpai_udpa *udpa = UDPAI_CONTAINER_OF(session, const udpai_udpa, session);
+    const udpai_sent *sent = udpai_subscription_userdata(subscription);
+    int64_t since_us;
+    if (!udpa->asks_receipts)
+        return false;
+    *ret_place = UDPAI_ACK_POSITION_NONE;
+    if (sent)
+        *ret_place = find_unanswered(udpa, subscription, sent, &since_us);
+    return true;
+}
+
 static bool
 find_refusal(const udpai_sent *sent, const udpai_resource_ack *ack, udpai_acknowledgement *ret)
 {

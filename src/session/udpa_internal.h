@@ -175,6 +175,9 @@ void udpai_udpa_note_lost(const udpai_in_flight *flight);
 void udpai_udpa_ack_status(const udpai_session *session,
                            const udpai_resource_ack *ack,
                            udpai_acknowledgement *ret_acknowledgement);
+bool udpai_udpa_unanswered(const udpai_session *session,
+                           const udpai_subscription *subscription,
+                           udpai_ack_position *ret_place);
 
 /* udpa_status.c */
 const udpai_node_info *udpai_udpa_peer(const udpai_session *session);

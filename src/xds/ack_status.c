@@ -23,6 +23,17 @@ find_unanswered(const udpai_xds_type *type,
     return place;
 }
 
+bool
+udpai_xds_unanswered(const udpai_session *session,
+                     const udpai_subscription *subscription,
+                     udpai_ack_position *ret_place)
+{
+    int64_t since_us;
+    (void)session;
+    *ret_place = find_unanswered(udpai_xds_type_of(subscription), subscription, &since_us);
+    return true;
+}
+
 static bool
 is_visible(const udpai_resource_ack *ack)
 {

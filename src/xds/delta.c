@@ -161,6 +161,7 @@ const udpai_xds_protocol udpai_xds_delta = {
             .order = udpai_xds_order,
             .describe = udpai_xds_describe,
             .ack_status = udpai_xds_ack_status,
+            .unanswered = udpai_xds_unanswered,
             .peer = udpai_xds_peer,
             .subscriber = udpai_xds_subscriber,
             .call = udpai_xds_call,

@@ -311,6 +311,9 @@ void udpai_xds_unnameable_done(udpai_xds_type *type);
 void udpai_xds_ack_status(const udpai_session *session,
                           const udpai_resource_ack *ack,
                           udpai_acknowledgement *ret_acknowledgement);
+bool udpai_xds_unanswered(const udpai_session *session,
+                          const udpai_subscription *subscription,
+                          udpai_ack_position *ret_place);
 
 /* status.c */
 const udpai_node_info *udpai_xds_peer(const udpai_session *session);

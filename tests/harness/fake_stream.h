@@ -14,6 +14,7 @@ typedef struct fake_hub {
     int64_t wall_us;
     udpai_list reports; /* of udpai_report; the oldest first */
     size_t n_reports, n_wakes;
+    uint64_t mark;                  /* of the next change set, for its last change; 0: none */
     UDPAI_VECTOR(uint64_t) dialled; /* links, in order */
 } fake_hub;
 

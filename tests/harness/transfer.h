@@ -275,6 +275,16 @@ same_identity(const udpai_identity *one, const udpai_identity *other)
 }
 
 static inline bool
+same_marks(const udpai_order *a, const udpai_order *b)
+{
+    bool same = a->since_ms == b->since_ms && a->marks.n == b->marks.n;
+    for (size_t i = 0; same && i < a->marks.n; i++)
+        same = a->marks.items[i].number == b->marks.items[i].number &&
+               a->marks.items[i].change == b->marks.items[i].change;
+    return same;
+}
+
+static inline bool
 same_order(const udpai_order *a, const udpai_order *b)
 {
     return a->kind == b->kind && a->session == b->session && a->link == b->link &&
@@ -285,7 +295,7 @@ same_order(const udpai_order *a, const udpai_order *b)
            same_error(a->error, b->error) && same_subscription(a->subscription, b->subscription) &&
            same_publication(a->publication, b->publication) && same_acl(a->acl, b->acl) &&
            same_bytes(a->events, b->events) && same_bytes(a->announced, b->announced) &&
-           a->commit == b->commit;
+           a->commit == b->commit && same_marks(a, b);
 }
 
 static inline bool
@@ -301,7 +311,8 @@ same_report(const udpai_report *a, const udpai_report *b)
                 same_publication(a->publication, b->publication) &&
                 same_subscription(a->subscription, b->subscription) &&
                 same_error(a->error, b->error) && same_bytes(a->events, b->events) &&
-                a->statuses.n == b->statuses.n;
+                a->statuses.n == b->statuses.n && a->outcome == b->outcome &&
+                a->took_ms == b->took_ms;
     for (size_t i = 0; same && i < a->statuses.n; i++)
         same = same_bytes(a->statuses.items[i], b->statuses.items[i]);
     return same;

@@ -42,6 +42,7 @@ MOST_SERIES = 5000
 TYPES = 10000
 TYPES_OF_A_STREAM = 1000
 LINT_PATIENCE_S = 60
+HESITATION_S = 0.3 # of a client, before it answers
 
 
 def tool_or_skip(name):
@@ -234,9 +235,19 @@ def check_delivery(world):
             publisher.publish([('one', cluster('another'))])
             client.answer(client.receive(), error='no')
             page.wait('udpa_nacks_total', 1, **kind)
+            page.wait('udpa_propagations_total', 1, outcome='nacked')
+            publisher.publish([('one', cluster('third'))])
+            answer = client.receive()
+            time.sleep(HESITATION_S)
+            client.answer(answer)
+            page.wait('udpa_propagations_total', 1, outcome='acknowledged')
         series = page.series()
+        spread = series['udpa_propagation_seconds_bucket']
+        check('the change that was acknowledged has taken as long as its client', 1 == sum(
+            value for of, value in spread.items() if dict(of)['le'] == '+Inf') and
+              all(value == 0 for of, value in spread.items() if float(dict(of)['le']) < HESITATION_S))
         labels = tuple(kind.items())
-        check('deliveries are counted, and their bytes', series['udpa_deliveries_total'][labels] == 2 and
+        check('deliveries are counted, and their bytes', series['udpa_deliveries_total'][labels] == 3 and
               series['udpa_delivery_bytes_total'][labels] > 40)
         check('so are updates of the source', series['udpa_updates_accepted_total'][labels] >= 2)
         check('there is one resource of that type', series['udpa_resources'][labels] == 1)

@@ -61,7 +61,7 @@ PARTS = {
         'exposure load_names load_state runtime_values settings stream_counts streams type', 'stream_sides',
         # services that know a node alone
         'check_planner client_registry load_areas load_rules load_aggregates load_upstreams orca_collector '
-        'spread',
+        'spread propagation',
         # how an endpoint runs; it calls no service by name
         'service', 'turn',
         # services that know it by host.h: what the node publishes of itself …

@@ -263,8 +263,14 @@ transfer_make_order(udpai_order_kind kind)
     order->link = 300;
     order->ticket = 1;
     order->is_source = order->is_set = true;
-    if (kind == UDPAI_ORDER_CHANGES)
+    if (kind == UDPAI_ORDER_CHANGES) {
         order->changes = make_changes();
+        order->since_ms = 8888;
+        for (size_t i = 0; i < 2; i++) {
+            const udpai_change_mark mark = {UINT64_MAX - i, i};
+            assert_true(udpai_vector_push(&order->marks, mark));
+        }
+    }
     if (kind == UDPAI_ORDER_SETTLED)
         order->settled = make_settled();
     if (kind == UDPAI_ORDER_HANG_UP)
@@ -361,6 +367,10 @@ fill_report(udpai_report *report)
         break;
     case UDPAI_REPORT_EVENTS:
         assert_ok(udpa_bytes_new(&report->events, "events", 6));
+        break;
+    case UDPAI_REPORT_MARK:
+        report->outcome = UDPAI_MARK_OPEN;
+        report->took_ms = 60001;
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_CENSUS:

@@ -4,7 +4,8 @@
  * acknowledged; and when it has answered everything, nothing may be called unanswered.
  *
  * What a subscription takes is, one by one, what is said of each resource. Of what was refused, the
- * last good version is the one that the client has accepted last, or it is not known. */
+ * last good version is the one that the client has accepted last, or it is not known. A change was
+ * answered if a response with its name was that was made after it. */
 #include <stdio.h>
 
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
@@ -17,6 +18,7 @@ typedef Envoy__Service__Discovery__V3__DeltaDiscoveryResponse delta_response;
 #define N_STEPS 400
 #define N_SEEDS 40
 #define N_WAITING 64
+#define N_CHANGES 32
 
 /* What the client has said last of a name: "" is that it is gone. */
 typedef struct verdict {
@@ -24,6 +26,7 @@ typedef struct verdict {
     bool is_given, is_refused;
     char good[UDPAI_CONTENT_HASH_HEX + 1]; /* that it accepted last, and has; "": none */
     bool is_moot; /* it has refused just that, when it was sent again; or its removal */
+    size_t time;  /* so many changes had been made when it was sent that */
 } verdict;
 
 /* A response that it has not answered. */
@@ -36,7 +39,16 @@ typedef struct waiting {
     } parts[2 * N_NAMES];
 
     size_t n;
+    size_t time;
 } waiting;
+
+/* A change, and where the fan-out was then. */
+typedef struct changed {
+    int name;
+    size_t time;
+    uint64_t place;
+    bool is_removal, is_void;
+} changed;
 
 typedef struct model {
     xds_world world;
@@ -48,7 +60,10 @@ typedef struct model {
     int values[N_NAMES]; /* that is there; 0: nothing */
     bool has_wildcard, has_name[N_NAMES];
     int last_value;
-    size_t n_good; /* refusals of which the last good version was known */
+    size_t n_good;              /* refusals of which the last good version was known */
+    changed changes[N_CHANGES]; /* the last ones, in a ring */
+    size_t n_changes;
+    size_t n_early; /* changes that were answered while a newer one was not */
 } model;
 
 static int
@@ -76,7 +91,7 @@ take(model *self, udpa_bytes *message)
     assert_non_null(response);
     assert_true(self->n_waiting < N_WAITING);
     waiting *one = &self->queue[self->n_waiting++];
-    *one = (waiting){.n = 0};
+    *one = (waiting){.time = self->n_changes};
     snprintf(one->nonce, sizeof(one->nonce), "%s", response->nonce);
     for (size_t i = 0; i < response->n_resources; i++)
         if (response->resources[i]->resource) /* a heartbeat says nothing of what it had before */
@@ -117,6 +132,7 @@ answer(model *self, bool is_refusal)
         memcpy(said->version, one.parts[i].version, sizeof(said->version));
         said->is_refused = is_refusal;
         said->is_given = true;
+        said->time = one.time;
         if (!is_refusal)
             memcpy(said->good, said->version, sizeof(said->good));
         said->is_moot = is_refusal && (said->is_moot || !*said->version ||
@@ -139,6 +155,8 @@ forget(model *self, int name)
     if (selects(self, name))
         return;
     self->verdicts[name] = (verdict){0};
+    for (size_t i = 0; i < N_CHANGES; i++)
+        self->changes[i].is_void |= self->changes[i].name == name;
     for (size_t i = 0; i < self->n_waiting; i++)
         for (size_t k = 0; k < self->queue[i].n; k++)
             if (self->queue[i].parts[k].name == name)
@@ -175,6 +193,27 @@ ask(model *self)
 
 /* ---- what there is ---- */
 
+/* It has its place when all that comes with it was made. What is removed is another thing from then
+ * on, and again when it is set. */
+static void
+note_change(model *self, int name, bool is_removal)
+{
+    for (size_t i = 0; i < N_CHANGES; i++)
+        self->changes[i].is_void |=
+            self->changes[i].name == name && self->changes[i].is_removal != is_removal;
+    self->changes[self->n_changes % N_CHANGES] =
+        (changed){name, self->n_changes + 1, UINT64_MAX, is_removal, !selects(self, name)};
+    self->n_changes++;
+}
+
+static void
+place_changes(model *self)
+{
+    for (size_t i = 0; i < N_CHANGES; i++)
+        if (self->changes[i].place == UINT64_MAX)
+            self->changes[i].place = udpai_fanout_place(udpai_hub_fanout(self->world.hub.hub));
+}
+
 static void
 put_change(model *self, int name, char *text, size_t size)
 {
@@ -183,6 +222,8 @@ put_change(model *self, int name, char *text, size_t size)
     switch (pick(self, 4)) {
     case 0:
         snprintf(text + at, size - at, "-CDS/%c ", 'a' + name);
+        if (*value)
+            note_change(self, name, true);
         *value = 0;
         break;
     case 1:
@@ -191,6 +232,7 @@ put_change(model *self, int name, char *text, size_t size)
         break;
     default:
         *value = ++self->last_value;
+        note_change(self, name, false);
         snprintf(text + at, size - at, "+CDS/%c=%d#%s ", 'a' + name, *value,
                  pick(self, 2) ? "%60000" : "");
         break;
@@ -207,6 +249,7 @@ change(model *self)
     if (*text) {
         text[strlen(text) - 1] = '\0'; /* a space */
         xds_change(&self->world, text);
+        place_changes(self);
     }
 }
 
@@ -313,6 +356,41 @@ check_all_taken(model *self)
                          self->has_name[name] || (self->has_wildcard && self->values[name]));
 }
 
+/* ---- changes ---- */
+
+static void
+check_change(model *self, const changed *one, bool is_quiet)
+{
+    const udpai_session *session = self->client.stream.session;
+    const udpai_subscriber *subscriber = session->ops->subscriber(session);
+    const verdict *said = &self->verdicts[one->name];
+    bool is_there = self->values[one->name] != 0;
+    if (one->time == 0 || one->is_void)
+        return;
+    for (size_t i = 0; i < subscriber->subscriptions.n; i++) {
+        const udpai_subscription *subscription = subscriber->subscriptions.items[i];
+        udpai_ack_position unanswered;
+        assert_true(session->ops->unanswered(session, subscription, &unanswered));
+        bool is_answered =
+            udpai_subscription_has_answered(subscription, unanswered, one->place, one->is_removal);
+        if (is_quiet)
+            assert_true(is_answered);
+        if (is_answered && !is_there) /* it may never have had it */
+            assert_true(!said->is_given || !*said->version || said->time >= one->time);
+        if (is_answered && is_there)
+            assert_true(said->is_given && said->time >= one->time);
+        if (is_answered && is_there && one->time < self->n_changes)
+            self->n_early += self->n_waiting > 0;
+    }
+}
+
+static void
+check_changes(model *self, bool is_quiet)
+{
+    for (size_t i = 0; i < N_CHANGES; i++)
+        check_change(self, &self->changes[i], is_quiet);
+}
+
 /* Everything comes, and is accepted. */
 static void
 settle_down(model *self)
@@ -323,6 +401,7 @@ settle_down(model *self)
         run(self, N_WAITING);
     } while (self->n_waiting);
     check(self, true);
+    check_changes(self, true);
 }
 
 static void
@@ -341,13 +420,14 @@ step(model *self)
         settle_down(self);
     check(self, false);
     check_all_taken(self);
+    check_changes(self, false);
 }
 
 static void
 what_is_said_is_what_the_client_has_said(void **state)
 {
     (void)state;
-    size_t n_good = 0;
+    size_t n_good = 0, n_early = 0;
     for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
         model *self = calloc(1, sizeof(*self));
         self->random = seed;
@@ -363,11 +443,13 @@ what_is_said_is_what_the_client_has_said(void **state)
             step(self);
         settle_down(self);
         n_good += self->n_good;
+        n_early += self->n_early;
         xds_client_close(&self->client);
         xds_world_done(&self->world);
         free(self);
     }
     assert_true(n_good > 100); /* else it is never known */
+    assert_true(n_early > 1000);
 }
 
 int

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "endpoint/propagation.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "session/marks.h"
+
+/* A side that has not reported by then has ended, or is lost in its work. */
+#define PATIENCE_MS (UDPAI_MARK_PATIENCE_MS + 10000)
+/* Besides its looks at clients, a mark costs about so many of them. */
+#define COST_OF_MARK 100
+#define TYPES_MAX 1024
+
+typedef struct type {
+    udpai_str url;
+    uint64_t n_left_out; /* changes since the last one that was marked */
+    char text[];
+} type;
+
+typedef struct measured {
+    udpai_list node;
+    uint64_t number, weight;
+    size_t n_unreported; /* sides */
+    const type *type;
+    udpai_mark_outcome outcome; /* so far */
+    uint64_t took_ms, due_ms;
+} measured;
+
+typedef struct propagation {
+    udpai_service service; /* first: callers hold a pointer to it */
+    udpai_propagation_options options;
+    udpai_map types;
+    udpai_list open; /* the oldest first */
+    size_t n_open;
+    uint64_t last_number;
+    uint64_t looks, filled_ms; /* looks that are left, since then */
+    udpai_timer overdue;
+} propagation;
+
+static propagation *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, propagation, service);
+}
+
+/* ---- what has been seen ---- */
+
+static const char *const outcomes[UDPAI_MARK_OUTCOMES] = {
+    [UDPAI_MARK_GONE] = "gone",
+    [UDPAI_MARK_ACKNOWLEDGED] = "acknowledged",
+    [UDPAI_MARK_NACKED] = "nacked",
+    [UDPAI_MARK_OPEN] = "open",
+};
+
+static void
+drop(propagation *self, measured *one)
+{
+    udpai_list_remove(&one->node);
+    self->n_open--;
+    udpai_free(one);
+}
+
+static void
+count(propagation *self, measured *one)
+{
+    udpai_meters *meters = self->options.meters;
+    if (one->outcome == UDPAI_MARK_ACKNOWLEDGED)
+        udpai_meter_observe_many(
+            udpai_meters_get(meters, UDPAI_METRIC_PROPAGATION_TIME, one->type->url),
+            one->took_ms * 1000, one->weight);
+    if (outcomes[one->outcome])
+        udpai_meter_add(udpai_meters_get(meters, UDPAI_METRIC_PROPAGATIONS,
+                                         udpai_str_from(outcomes[one->outcome])),
+                        one->weight);
+    drop(self, one);
+}
+
+static void
+set_overdue(propagation *self)
+{
+    if (udpai_list_empty(&self->open))
+        udpai_timer_cancel(&self->overdue);
+    else
+        udpai_timer_set(self->options.wheel, &self->overdue,
+                        UDPAI_LIST_ENTRY(self->open.next, measured, node)->due_ms);
+}
+
+static void
+on_overdue(udpai_timer *timer)
+{
+    propagation *self = UDPAI_CONTAINER_OF(timer, propagation, overdue);
+    while (!udpai_list_empty(&self->open)) {
+        measured *one = UDPAI_LIST_ENTRY(self->open.next, measured, node);
+        if (one->due_ms > self->options.wheel->now_ms)
+            break;
+        one->outcome = UDPAI_MARK_OPEN;
+        count(self, one);
+    }
+    set_overdue(self);
+}
+
+static measured *
+find(const propagation *self, uint64_t number)
+{
+    UDPAI_LIST_FOREACH (node, &self->open) {
+        measured *one = UDPAI_LIST_ENTRY(node, measured, node);
+        if (one->number == number)
+            return one;
+    }
+    return NULL;
+}
+
+static bool
+on_report(udpai_service *service, udpai_report *report)
+{
+    propagation *self = of(service);
+    if (report->kind != UDPAI_REPORT_MARK)
+        return false;
+    measured *one = find(self, report->ticket);
+    if (one) {
+        one->outcome = report->outcome > one->outcome ? report->outcome : one->outcome;
+        one->took_ms = report->took_ms > one->took_ms ? report->took_ms : one->took_ms;
+        if (--one->n_unreported == 0)
+            count(self, one);
+        set_overdue(self);
+    }
+    udpai_report_free(report);
+    return true;
+}
+
+/* ---- marking ---- */
+
+static udpai_str
+type_key(const void *item)
+{
+    return ((const type *)item)->url;
+}
+
+/* NULL: not one that is measured, for there are too many, or for want of memory. */
+static type *
+find_type(propagation *self, udpai_str url)
+{
+    type *found = udpai_map_get(&self->types, url);
+    if (found || self->types.n >= TYPES_MAX)
+        return found;
+    found = udpai_alloc(sizeof(*found) + url.len);
+    if (!found)
+        return NULL;
+    memcpy(found->text, url.data, url.len);
+    found->url = (udpai_str){found->text, url.len};
+    if (udpai_map_add(&self->types, found))
+        return found;
+    udpai_free(found);
+    return NULL;
+}
+
+/* Those of one type in one set. */
+typedef struct batch {
+    type *type;
+    size_t last;
+} batch;
+
+typedef struct batches {
+    batch items[UDPAI_MARKS_MAX];
+    size_t n, at; /* at: that of the change before */
+} batches;
+
+static bool
+is_of(const batch *one, udpai_str url)
+{
+    return udpai_str_eq(one->type->url, url);
+}
+
+/* NULL: the set has too many types. */
+static batch *
+find_batch(propagation *self, batches *all, udpai_str url)
+{
+    if (all->n && is_of(&all->items[all->at], url))
+        return &all->items[all->at];
+    for (size_t i = 0; i < all->n; i++)
+        if (is_of(&all->items[i], url))
+            return &all->items[all->at = i];
+    if (all->n == UDPAI_MARKS_MAX)
+        return NULL;
+    type *found = find_type(self, url);
+    if (!found)
+        return NULL;
+    all->items[all->n] = (batch){.type = found};
+    return &all->items[all->at = all->n++];
+}
+
+static void
+sort(propagation *self, const udpai_change_set *set, batches *all)
+{
+    for (size_t i = 0; i < udpai_change_set_size(set); i++) {
+        const udpai_change *change = udpai_change_set_at(set, i);
+        if (change->kind == UDPAI_CHANGE_REFRESH)
+            continue;
+        batch *one = find_batch(self, all, udpai_resource_type_url(change->resource));
+        if (!one)
+            continue;
+        one->type->n_left_out++;
+        one->last = i;
+    }
+}
+
+/* Is there room for one more, and may so many clients be looked at? */
+static bool
+may_mark(propagation *self)
+{
+    uint64_t now_ms = self->options.wheel->now_ms;
+    uint64_t earned = (now_ms - self->filled_ms) * (UDPAI_PROPAGATION_LOOKS_MAX / 1000);
+    uint64_t cost = COST_OF_MARK + self->options.count(self->options.userdata);
+    self->filled_ms = now_ms;
+    self->looks = self->looks + earned < UDPAI_PROPAGATION_LOOKS_MAX ? self->looks + earned
+                                                                     : UDPAI_PROPAGATION_LOOKS_MAX;
+    /* More clients than that are looked at once in a while all the same. */
+    cost = cost < UDPAI_PROPAGATION_LOOKS_MAX ? cost : UDPAI_PROPAGATION_LOOKS_MAX;
+    if (self->n_open >= UDPAI_PROPAGATION_OPEN_MAX || self->looks < cost)
+        return false;
+    self->looks -= cost;
+    return true;
+}
+
+/* Without memory it is left out. */
+static void
+mark(propagation *self, udpai_order *order, const batch *what)
+{
+    measured *one = udpai_alloc(sizeof(*one));
+    const udpai_change_mark put = {self->last_number + 1, what->last};
+    if (!one || !udpai_vector_push(&order->marks, put)) {
+        udpai_free(one);
+        return;
+    }
+    *one = (measured){
+        .number = ++self->last_number,
+        .weight = what->type->n_left_out,
+        .n_unreported = self->options.n_sides,
+        .type = what->type,
+        .due_ms = self->options.wheel->now_ms + PATIENCE_MS,
+    };
+    what->type->n_left_out = 0;
+    udpai_list_init(&one->node);
+    udpai_list_append(&self->open, &one->node);
+    self->n_open++;
+}
+
+void
+udpai_propagation_mark(udpai_service *service, udpai_order *order)
+{
+    batches all = {.n = 0};
+    if (!service)
+        return;
+    propagation *self = of(service);
+    sort(self, order->changes, &all);
+    for (size_t i = 0; i < all.n && may_mark(self); i++)
+        mark(self, order, &all.items[i]);
+    set_overdue(self);
+}
+
+/* ---- begin and end ---- */
+
+static void
+free_service(udpai_service *service)
+{
+    propagation *self = of(service);
+    size_t at = 0;
+    type *one;
+    while (!udpai_list_empty(&self->open))
+        drop(self, UDPAI_LIST_ENTRY(self->open.next, measured, node));
+    while ((one = udpai_map_next(&self->types, &at)))
+        udpai_free(one);
+    udpai_map_done(&self->types);
+    udpai_timer_cancel(&self->overdue);
+    udpai_free(self);
+}
+
+static const udpai_service_ops ops = {.on_report = on_report, .free = free_service};
+
+udpa_err
+udpai_propagation_new(udpai_service **ret_service, const udpai_propagation_options *options)
+{
+    propagation *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
+    self->options = *options;
+    self->filled_ms = options->wheel->now_ms;
+    self->looks = UDPAI_PROPAGATION_LOOKS_MAX;
+    udpai_map_init(&self->types, type_key);
+    udpai_list_init(&self->open);
+    udpai_timer_init(&self->overdue, on_overdue);
+    *ret_service = &self->service;
+    return UDPA_OK;
+}

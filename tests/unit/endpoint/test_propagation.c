@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which changes are marked, and what is counted of what stream sides report. */
+#include "endpoint/propagation.h"
+
+#include <stdio.h>
+
+#include "tests/harness/resources.h"
+
+static udpai_wheel wheel;
+static udpai_meters *meters;
+static udpai_service *service;
+static uint64_t n_clients;
+
+static uint64_t
+count(void *userdata)
+{
+    (void)userdata;
+    return n_clients;
+}
+
+static void
+begin_with(size_t n_sides)
+{
+    udpai_wheel_init(&wheel, 1000);
+    n_clients = 10;
+    assert_ok(udpai_meters_new(&meters));
+    const udpai_propagation_options options = {&wheel, meters, n_sides, count, NULL};
+    assert_ok(udpai_propagation_new(&service, &options));
+}
+
+static int
+begin(void **state)
+{
+    (void)state;
+    begin_with(1);
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    service = udpai_service_free(service);
+    meters = udpai_meters_free(meters);
+    return 0;
+}
+
+static void
+advance(uint64_t ms)
+{
+    udpai_wheel_advance(&wheel, wheel.now_ms + ms);
+}
+
+/* ---- what is marked ---- */
+
+static void
+add(udpai_order *order, udpai_change_kind kind, const char *type)
+{
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *resource = RESOURCE("com.acme/a", .type = type, .value = "1");
+    assert_non_null(resource);
+    assert_ok(
+        udpai_change_set_add(order->changes, &(udpai_change){.kind = kind, .resource = resource}));
+}
+
+/* "CCE~C": two clusters, an endpoint assignment, and a cluster that is refreshed. */
+static udpai_order *
+make_order(const char *changes)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
+    assert_non_null(order);
+    order->changes = udpai_change_set_new();
+    for (const char *at = changes; *at; at++) {
+        bool is_refresh = *at == '~';
+        at += is_refresh;
+        add(order, is_refresh ? UDPAI_CHANGE_REFRESH : UDPAI_CHANGE_SET,
+            *at == 'C' ? TEST_CDS : TEST_EDS);
+    }
+    return order;
+}
+
+/* The number of its one mark, or the last of its marks; 0: it has none. */
+static uint64_t
+mark(const char *changes, const char *expected)
+{
+    UDPA_AUTO(udpai_order_free) udpai_order *order = make_order(changes);
+    char text[256] = "";
+    udpai_propagation_mark(service, order);
+    for (size_t i = 0; i < order->marks.n; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%zu", i ? " " : "",
+                 order->marks.items[i].change);
+    assert_string_equal(text, expected);
+    return order->marks.n ? order->marks.items[order->marks.n - 1].number : 0;
+}
+
+static void
+report(uint64_t number, udpai_mark_outcome outcome, uint64_t took_ms)
+{
+    udpai_report *of = udpai_report_new(UDPAI_REPORT_MARK);
+    assert_non_null(of);
+    of->ticket = number;
+    of->outcome = outcome;
+    of->took_ms = took_ms;
+    assert_true(udpai_service_report(service, of));
+}
+
+/* ---- what is counted ---- */
+
+static uint64_t
+n_of(const char *outcome)
+{
+    return udpai_meters_get(meters, UDPAI_METRIC_PROPAGATIONS, udpai_str_from(outcome))->values[0];
+}
+
+/* "acknowledged nacked gone open". */
+static void
+expect_counts(const char *expected)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "%llu %llu %llu %llu", (unsigned long long)n_of("acknowledged"),
+             (unsigned long long)n_of("nacked"), (unsigned long long)n_of("gone"),
+             (unsigned long long)n_of("open"));
+    assert_string_equal(text, expected);
+}
+
+/* In the bucket up to this bound. */
+static uint64_t
+n_within(const char *type, uint64_t bound_us)
+{
+    const udpai_meter *meter =
+        udpai_meters_get(meters, UDPAI_METRIC_PROPAGATION_TIME, udpai_str_from(type));
+    for (size_t i = 0; i < UDPAI_METRIC_BUCKETS; i++)
+        if (udpai_metric_bounds_us[i] == bound_us)
+            return meter->values[i];
+    fail();
+    return 0;
+}
+
+static void
+each_type_of_a_set_has_a_mark(void **state)
+{
+    (void)state;
+    uint64_t last = mark("CCE~C", "1 2");
+    report(last - 1, UDPAI_MARK_ACKNOWLEDGED, 5);
+    expect_counts("2 0 0 0"); /* both clusters */
+    report(last, UDPAI_MARK_ACKNOWLEDGED, 60);
+    expect_counts("3 0 0 0");
+    assert_int_equal(n_within(TEST_CDS, 5000), 2);
+    assert_int_equal(n_within(TEST_EDS, 100000), 1);
+    assert_int_equal(n_within(TEST_EDS, 50000), 0);
+}
+
+static void
+a_refresh_is_no_change(void **state)
+{
+    (void)state;
+    assert_int_equal(mark("~C~E", ""), 0);
+}
+
+static void
+what_becomes_of_a_change_is_counted(void **state)
+{
+    (void)state;
+    report(mark("C", "0"), UDPAI_MARK_NACKED, 5);
+    report(mark("C", "0"), UDPAI_MARK_GONE, 5);
+    report(mark("C", "0"), UDPAI_MARK_OPEN, 60000);
+    report(mark("C", "0"), UDPAI_MARK_UNSUBSCRIBED, 0);
+    expect_counts("0 1 1 1");
+    assert_int_equal(n_within(TEST_CDS, 5000), 0); /* only what was acknowledged has a time */
+}
+
+static void
+the_last_side_counts(void **state)
+{
+    (void)state;
+    end(state);
+    begin_with(3);
+    uint64_t one = mark("C", "0"), two = mark("C", "0");
+    report(one, UDPAI_MARK_ACKNOWLEDGED, 200);
+    report(two, UDPAI_MARK_NACKED, 1);
+    report(one, UDPAI_MARK_UNSUBSCRIBED, 0);
+    report(two, UDPAI_MARK_ACKNOWLEDGED, 1);
+    expect_counts("0 0 0 0");
+    report(one, UDPAI_MARK_GONE, 3);
+    report(two, UDPAI_MARK_GONE, 1);
+    expect_counts("1 1 0 0");
+    assert_int_equal(n_within(TEST_CDS, 250000), 1);
+}
+
+/* A side that does not report is not waited for for ever. */
+static void
+a_silent_side_leaves_it_open(void **state)
+{
+    (void)state;
+    uint64_t one = mark("C", "0");
+    advance(1000);
+    (void)mark("C", "0");
+    advance(69000);
+    expect_counts("0 0 0 1");
+    advance(1000);
+    expect_counts("0 0 0 2");
+    report(one, UDPAI_MARK_ACKNOWLEDGED, 1); /* late */
+    expect_counts("0 0 0 2");
+}
+
+/* With a hundred changes a millisecond one of many is marked, and counts for the others. */
+static void
+of_many_one_counts_for_all(void **state)
+{
+    (void)state;
+    uint64_t n_marked = 0, number;
+    n_clients = 1000;
+    for (int i = 0; i < 20000; i++) {
+        UDPA_AUTO(udpai_order_free) udpai_order *order = make_order("C");
+        udpai_propagation_mark(service, order);
+        number = order->marks.n ? order->marks.items[0].number : 0;
+        n_marked += order->marks.n;
+        if (number)
+            report(number, UDPAI_MARK_ACKNOWLEDGED, 1);
+        advance(i % 2);
+    }
+    /* 10 s, of 50,000 looks each, and what was there at first */
+    assert_in_range(n_marked, 11 * 50000 / 1100 - 10, 11 * 50000 / 1100);
+    assert_in_range(n_of("acknowledged"), 20000 - 50, 20000);
+    assert_int_equal(n_within(TEST_CDS, 1000), n_of("acknowledged"));
+}
+
+static void
+so_many_are_open_at_most(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    for (int i = 0; i < UDPAI_PROPAGATION_OPEN_MAX; i++) {
+        last = mark("C", "0");
+        advance(3);
+    }
+    assert_int_equal(mark("C", ""), 0);
+    report(last, UDPAI_MARK_ACKNOWLEDGED, 1);
+    report(mark("C", "0"), UDPAI_MARK_ACKNOWLEDGED, 1);
+    expect_counts("3 0 0 0"); /* the last one, and two at once */
+}
+
+/* More clients than may be looked at in a second. */
+static void
+a_crowd_is_looked_at_all_the_same(void **state)
+{
+    (void)state;
+    n_clients = 1000000;
+    assert_true(mark("C", "0"));
+    assert_false(mark("C", ""));
+    advance(1000);
+    assert_true(mark("C", "0"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_type_of_a_set_has_a_mark),
+        TEST(a_refresh_is_no_change),
+        TEST(what_becomes_of_a_change_is_counted),
+        TEST(the_last_side_counts),
+        TEST(a_silent_side_leaves_it_open),
+        TEST(of_many_one_counts_for_all),
+        TEST(so_many_are_open_at_most),
+        TEST(a_crowd_is_looked_at_all_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
