@@ -31,7 +31,7 @@ MENU = {
     'Guides': [GUIDES + 'README.md', GUIDES + '*.md'],
     'Examples': ['docs/examples/*/README.md'],
     'Operations': [GUIDES + 'installing.md', GUIDES + 'operations.md', GUIDES + 'health.md', GUIDES + 'logs.md',
-                   GUIDES + 'troubleshooting.md',
+                   GUIDES + 'observing.md', GUIDES + 'runbooks.md', GUIDES + 'troubleshooting.md',
                    GUIDES + 'lost-disk.md', GUIDES + 'certificates.md'],
     'Reference': ['docs/reference/*.md'],
     'Man pages': ['docs/man/*.md'],

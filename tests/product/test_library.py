@@ -124,6 +124,9 @@ def check_documents(installed):
         there = {path.relative_to(root) for path in root.rglob('*') if path.is_file()}
         check(f'docs/{folder} is installed', names and there == names, there ^ names)
     check('NEWS is installed', installed.path('share/doc/udpa/NEWS').exists())
+    for name in ('alerts.yaml', 'dashboard.json'):
+        check(f'{name} is installed', installed.path(f'share/udpa/{name}').read_text(encoding='utf-8') ==
+              (SOURCE / 'monitoring' / name).read_text(encoding='utf-8'))
 
 
 def check_protos(installed):
