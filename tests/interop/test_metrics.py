@@ -306,13 +306,14 @@ def check_workers(world):
 
 
 class Prometheus:
-    """A real one, that scrapes the node."""
+    """A real one, that scrapes the node, and has these files of rules."""
 
-    def __init__(self, world):
+    def __init__(self, world, rules=()):
         test, files = world.test, world.files
         self.port, = interop.free_ports(1)
         config = test.work / 'prometheus.yml'
-        config.write_text(json.dumps({'scrape_configs': [{
+        config.write_text(json.dumps({
+            'global': {'evaluation_interval': '1s'}, 'rule_files': [str(file) for file in rules], 'scrape_configs': [{
             'job_name': 'udpad', 'scrape_interval': '1s', 'scheme': 'https',
             'tls_config': {'ca_file': f'{files}/ca.crt', 'cert_file': f'{files}/prometheus.crt',
                            'key_file': f'{files}/prometheus.key'},
