@@ -26,8 +26,6 @@ LABEL = re.compile(r'\[UDPAI_LABEL_(\w+)\] = \{"(\w*)"')
 # Of Prometheus itself.
 FOREIGN = {'up': set(), 'ALERTS': {'alertname', 'alertstate'}}
 COMMON = {'job', 'instance'}
-# Not in the list yet: kind and label.
-EXPECTED = {'udpa_propagation_seconds': ('HISTOGRAM', 'type'), 'udpa_propagations': ('COUNTER', 'outcome')}
 SEVERITIES = ('critical', 'warning')
 SUFFIXES = {'COUNTER': ('_total',), 'GAUGE': ('',), 'HISTOGRAM': ('_bucket', '_sum', '_count')}
 
@@ -35,8 +33,8 @@ SUFFIXES = {'COUNTER': ('_total',), 'GAUGE': ('',), 'HISTOGRAM': ('_bucket', '_s
 def known_series(root):
     """{series: its labels}"""
     labels = dict(LABEL.findall(lint.read(root, FAMILIES)))
-    metrics = {**EXPECTED, **{name: (kind, labels.get(label, label))
-                              for kind, label, name in METRIC.findall(lint.read(root, LIST))}}
+    metrics = {name: (kind, labels.get(label, label))
+               for kind, label, name in METRIC.findall(lint.read(root, LIST))}
     found = {}
     for name, (kind, label) in metrics.items():
         for suffix in SUFFIXES[kind]:
