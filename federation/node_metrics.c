@@ -115,6 +115,9 @@ udpai_node_put_metrics(const udpai_node *node, udpai_metric_snapshot *snapshot)
     put_unsynchronized(node, snapshot);
     udpai_metric_put(snapshot, UDPAI_METRIC_STORE_CONTRIBUTIONS, none,
                      (double)udpai_store_n_contributions(store));
+    const udpai_store_fill fill = udpai_store_fill_of(store);
+    udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("resources"), fill.resources);
+    udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("bytes"), fill.bytes);
     udpai_metric_put(snapshot, UDPAI_METRIC_LOOPS, none, (double)udpai_node_n_loops(node));
     udpai_metric_put(snapshot, UDPAI_METRIC_ACL_DENIALS, none, (double)udpai_node_n_denied(node));
     udpai_metric_put(snapshot, UDPAI_METRIC_SIGNATURES_REJECTED, none,

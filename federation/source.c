@@ -337,6 +337,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
         go_on(source);
     else if (!is_renewed)
         note_end(source, error);
+    bool was_open = source->session != 0;
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
     source->has_lost_update = source->must_hang_up = source->is_renewed = false;
@@ -344,6 +345,8 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->n_failures += !is_renewed;
     if (!is_renewed)
         udpai_source_meter(source, UDPAI_METRIC_SOURCE_FAILURES);
+    if (!is_renewed && !was_open)
+        udpai_source_meter(source, UDPAI_METRIC_SOURCE_DIAL_FAILURES);
     udpai_timer_cancel(&source->hello);
     udpai_timer_cancel(&source->fail_back);
     udpai_timer_cancel(&source->anew);

@@ -321,7 +321,8 @@ LIST = re.compile(r'#define UDPAI_METRIC_MAP\(X\)(.*?[^\\])\n', re.DOTALL)
 ROW = re.compile(r'/\* (?P<section>[^*]+) \*/|'
                  r'X\((?P<number>\w+), (?P<kind>\w+), (?P<label>\w+), (?P<source>\w+), '
                  r'"(?P<name>\w+)", "(?P<help>[^"]+)"\)')
-COUNTED = {'NODE': 'the node', 'PROCESSES': 'the node and its workers, added up', 'WORKER': 'each worker'}
+COUNTED = {'NODE': 'the node', 'PROCESSES': 'the node and its workers, added up', 'WORKER': 'each worker',
+           'LARGEST': 'the process of the node or of a worker that has most'}
 SUFFIX = {'COUNTER': '_total'}
 
 
@@ -347,7 +348,7 @@ def metrics_page(root):
         'A series is there once it has a value: `udpa_replica_*`, for example, at replicas.',
         '',
         'No label has the name, identity or address of a client, or of a resource. `type` is a type URL: of those',
-        'that the program does not know the first 100 (of a histogram, 70) have series of their own, and all later',
+        'that the program does not know the first 100 (of a histogram, 50) have series of their own, and all later',
         'ones are `other`. So are sources beyond the first 100; `source` is the name of a configured source, or the',
         'path of a directory, and dynamic sources, and those of client groups, are added up as `(dynamic)` and',
         '`(client groups)`. `code` is a status of gRPC, such as `permission_denied`. `reason` is, of connections, the',
@@ -359,7 +360,7 @@ def metrics_page(root):
             lines += ['', f'## {row["section"].capitalize()}', '']
             continue
         label = f', by `{row["label"].split("_")[0].lower()}`' if row['label'] != 'NONE' else ''
-        lines += [f'- **`{row["name"]}{SUFFIX.get(row["kind"], "")}`** ({row["kind"].lower()}{label}; '
+        lines += [f'- **`{row["name"]}{SUFFIX.get(row["kind"], "")}`** ({row["kind"].lower().replace("largest", "gauge")}{label}; '
                   f'{COUNTED[row["source"]]})', f'  {escape(row["help"])}']
     return '\n'.join(lines) + '\n'
 

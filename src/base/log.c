@@ -193,6 +193,9 @@ mask_hidden(char *text)
     *to = '\0';
 }
 
+static void write_line(const udpai_log_line *line, const char *format, va_list arguments)
+    UDPA_PRINTF(2, 0);
+
 static void
 write_line(const udpai_log_line *line, const char *format, va_list arguments)
 {

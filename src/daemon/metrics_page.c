@@ -50,8 +50,11 @@ put_process(udpai_metric_snapshot *to)
     put(to, UDPAI_METRIC_PROCESS_THREADS, facts.n_threads);
     if (facts.n_fds)
         put(to, UDPAI_METRIC_PROCESS_OPEN_FDS, facts.n_fds);
-    if (udpai_process_max_fds())
+    if (udpai_process_max_fds()) {
         put(to, UDPAI_METRIC_PROCESS_MAX_FDS, udpai_process_max_fds());
+        udpai_metric_put(to, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("open_files"),
+                         (double)facts.n_fds / (double)udpai_process_max_fds());
+    }
 }
 
 static void
@@ -147,6 +150,8 @@ put_engine(udpai_metric_snapshot *to, udpai_durable_engine *engine)
     put(to, UDPAI_METRIC_STORE_FAILED, stats.n_failed);
     put(to, UDPAI_METRIC_STORE_TRANSACTIONS, stats.n_transactions);
     put(to, UDPAI_METRIC_STORE_UNREADABLE, stats.n_unreadable);
+    put(to, UDPAI_METRIC_STORE_SIZE, stats.size_bytes);
+    put(to, UDPAI_METRIC_STORE_LOG_SIZE, stats.log_bytes);
 }
 
 /* In its state. */

@@ -35,8 +35,10 @@ commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 static void
 propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
-    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
-    replication->ops->propose(replication, batch, ticket);
+    udpa_endpoint *endpoint = userdata;
+    const udpai_proposed proposed = {ticket, udpai_monotonic_ns()};
+    (void)udpai_vector_push(&endpoint->proposed, proposed); /* without memory it is not timed */
+    endpoint->replication->ops->propose(endpoint->replication, batch, ticket);
 }
 
 static void

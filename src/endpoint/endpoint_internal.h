@@ -8,6 +8,11 @@
 #include "endpoint/stream_sides.h"
 #include "loop/loop_inbox.h"
 
+/* A batch that was proposed to replicas. */
+typedef struct udpai_proposed {
+    uint64_t ticket, since_ns;
+} udpai_proposed;
+
 struct udpa_endpoint {
     uv_loop_t *loop;
     udpai_loop_wheel *wheel;
@@ -22,7 +27,8 @@ struct udpa_endpoint {
     udpai_stream_sides *sides;
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
-    udpai_replication *replication; /* NULL: it has no replicas */
+    udpai_replication *replication;        /* NULL: it has no replicas */
+    UDPAI_VECTOR(udpai_proposed) proposed; /* what has no outcome yet */
     udpai_services services;
     uint64_t random;
     udpai_list early; /* reports that were received before the start, of workers' streams */

@@ -225,6 +225,7 @@ udpai_endpoint_tear_down(udpa_endpoint *endpoint)
     udpai_services_end(&endpoint->services);
     udpai_services_free(&endpoint->services);
     endpoint->node = udpai_node_free(endpoint->node);
+    udpai_vector_done(&endpoint->proposed);
     endpoint->sides = udpai_stream_sides_free(endpoint->sides);
     udpai_timer_cancel(&endpoint->soon);
     udpai_list left;
@@ -326,13 +327,34 @@ udpai_endpoint_hold_back(udpa_endpoint *endpoint, bool is_held_back)
 }
 
 static void
+note_outcome(udpa_endpoint *endpoint, const udpai_replicated *event)
+{
+    if (event->kind != UDPAI_REPLICATED_OUTCOME)
+        return;
+    for (size_t i = 0; i < endpoint->proposed.n; i++) {
+        const udpai_proposed one = endpoint->proposed.items[i];
+        if (one.ticket != event->ticket)
+            continue;
+        endpoint->proposed.items[i] = endpoint->proposed.items[--endpoint->proposed.n];
+        if (event->outcome == UDPAI_REPLICATED_COMMITTED)
+            udpai_meter_observe(udpai_meters_get(udpai_node_meters(endpoint->node),
+                                                 UDPAI_METRIC_STORE_COMMIT_TIME, (udpai_str){0}),
+                                (udpai_monotonic_ns() - one.since_ns) / 1000);
+        return;
+    }
+}
+
+static void
 take_replicated(void *userdata, udpai_list *events)
 {
     udpa_endpoint *endpoint = userdata;
     udpai_loop_wheel_advance(endpoint->wheel);
     udpai_list *at;
-    while ((at = udpai_list_pop(events)))
-        udpai_node_replicated(endpoint->node, UDPAI_LIST_ENTRY(at, udpai_replicated, node));
+    while ((at = udpai_list_pop(events))) {
+        udpai_replicated *event = UDPAI_LIST_ENTRY(at, udpai_replicated, node);
+        note_outcome(endpoint, event);
+        udpai_node_replicated(endpoint->node, event);
+    }
     if (endpoint->is_started)
         run(endpoint);
     else

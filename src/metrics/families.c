@@ -9,12 +9,13 @@ static const udpai_metric_label_info labels[UDPAI_LABELS] = {
     [UDPAI_LABEL_NONE] = {"", 0},
     [UDPAI_LABEL_CODE] = {"code", 17},
     [UDPAI_LABEL_KIND] = {"kind", 8},
+    [UDPAI_LABEL_LIMIT] = {"limit", 8},
     [UDPAI_LABEL_OUTCOME] = {"outcome", 4},
     [UDPAI_LABEL_PROTOCOL] = {"protocol", 24},
     [UDPAI_LABEL_REASON] = {"reason", 8},
     [UDPAI_LABEL_SOURCE] = {"source", 100}, /* and types beside those that the program knows: */
     [UDPAI_LABEL_TYPE] = {"type", 100},
-    [UDPAI_LABEL_TYPE_OF_TIMES] = {"type", 70},
+    [UDPAI_LABEL_TYPE_OF_TIMES] = {"type", 50},
     [UDPAI_LABEL_USE] = {"use", 8},
     [UDPAI_LABEL_VERSION] = {"version", 1},
     [UDPAI_LABEL_WORKER] = {"worker", 64},
@@ -113,6 +114,6 @@ udpai_metric_max_series(udpai_metric metric)
 {
     const udpai_metric_family *family = &families[metric];
     size_t n = udpai_metric_n_values(metric) + (family->kind == UDPAI_METRIC_HISTOGRAM) +
-               (family->kind != UDPAI_METRIC_GAUGE);
+               (family->kind == UDPAI_METRIC_COUNTER || family->kind == UDPAI_METRIC_HISTOGRAM);
     return n * most_values(family->label);
 }

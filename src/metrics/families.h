@@ -22,6 +22,7 @@ typedef enum udpai_metric {
 typedef enum udpai_metric_kind {
     UDPAI_METRIC_COUNTER,
     UDPAI_METRIC_GAUGE,
+    UDPAI_METRIC_LARGEST, /* a gauge; of several values that of the largest counts */
     UDPAI_METRIC_HISTOGRAM,
 } udpai_metric_kind;
 
@@ -29,6 +30,7 @@ typedef enum udpai_metric_label {
     UDPAI_LABEL_NONE,
     UDPAI_LABEL_CODE, /* udpai_metric_code() */
     UDPAI_LABEL_KIND,
+    UDPAI_LABEL_LIMIT,
     UDPAI_LABEL_OUTCOME,
     UDPAI_LABEL_PROTOCOL,
     UDPAI_LABEL_REASON,

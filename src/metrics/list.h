@@ -8,7 +8,8 @@
 /* X(number, kind, label, where it is counted, name, what it means). A name has neither "_total" nor
  * "_created", which are added where they belong; it ends with its unit, if that is one of seconds
  * and bytes. NODE: the process of the node. PROCESSES: the node and its workers, added up. WORKER:
- * each worker by itself. */
+ * each worker by itself. LARGEST: the process
+ * that has most. */
 #define UDPAI_METRIC_MAP(X)                                                                        \
     /* the node */                                                                                 \
     X(BUILD_INFO, GAUGE, VERSION, NODE, "udpa_build_info",                                         \
@@ -62,6 +63,10 @@
     X(ACKS, COUNTER, TYPE, PROCESSES, "udpa_acks", "Deliveries that their peer has acknowledged.") \
     X(NACKS, COUNTER, TYPE, PROCESSES, "udpa_nacks",                                               \
       "Deliveries that their peer has answered with a NACK.")                                      \
+    X(UNANSWERED_STREAMS, GAUGE, NONE, PROCESSES, "udpa_unanswered_streams",                       \
+      "Streams of clients that have not answered all that they were sent.")                        \
+    X(OLDEST_UNANSWERED, LARGEST, NONE, LARGEST, "udpa_oldest_unanswered_seconds",                 \
+      "How long the slowest client has not answered what it was sent.")                            \
     X(PROPAGATION_TIME, HISTOGRAM, TYPE_OF_TIMES, NODE, "udpa_propagation_seconds",                \
       "From the commit of a change until the last of its clients has acknowledged it.")            \
     X(PROPAGATIONS, COUNTER, OUTCOME, NODE, "udpa_propagations",                                   \
@@ -93,6 +98,8 @@
       "Streams of the source that were opened.")                                                   \
     X(SOURCE_FAILURES, COUNTER, SOURCE, NODE, "udpa_source_failures",                              \
       "Streams of the source that could not be opened, or have ended.")                            \
+    X(SOURCE_DIAL_FAILURES, COUNTER, SOURCE, NODE, "udpa_source_dial_failures",                    \
+      "Those of them that could not be opened.")                                                   \
     X(SOURCE_FAIL_OVERS, COUNTER, SOURCE, NODE, "udpa_source_fail_overs",                          \
       "How often another source has replaced this one, which was lost, for a type or name.")       \
     X(SOURCE_FAIL_BACKS, COUNTER, SOURCE, NODE, "udpa_source_fail_backs",                          \
@@ -109,15 +116,21 @@
     X(STORE_QUEUED, GAUGE, NONE, NODE, "udpa_store_queued_batches",                                \
       "Batches that the durable engine has not committed yet.")                                    \
     X(STORE_COMMIT_TIME, HISTOGRAM, NONE, NODE, "udpa_store_commit_seconds",                       \
-      "How long the durable engine has taken to commit a batch, from the queue on.")               \
+      "How long the durable engine, or etcd, has taken to commit a batch, from the queue on.")     \
     X(STORE_COMMITTED, COUNTER, NONE, NODE, "udpa_store_committed_batches",                        \
       "Batches that the durable engine has committed.")                                            \
     X(STORE_FAILED, COUNTER, NONE, NODE, "udpa_store_failed_batches",                              \
       "Batches that the durable engine could not commit.")                                         \
     X(STORE_TRANSACTIONS, COUNTER, NONE, NODE, "udpa_store_transactions",                          \
       "Transactions of the durable engine, each of one or more batches.")                          \
+    X(STORE_SIZE, GAUGE, NONE, NODE, "udpa_store_size_bytes",                                      \
+      "Size of the database of the durable engine on disk.")                                       \
+    X(STORE_LOG_SIZE, GAUGE, NONE, NODE, "udpa_store_log_size_bytes",                              \
+      "Size of what the database has committed, and has yet to be written into it.")               \
     X(STORE_UNREADABLE, GAUGE, NONE, NODE, "udpa_store_unreadable_secrets",                        \
       "Secrets that were not loaded, because their key is missing.")                               \
+    X(LIMIT_USED, GAUGE, LIMIT, NODE, "udpa_limit_used_ratio",                                     \
+      "How much of a limit is used, from 0 to 1; open_files is that of the operating system.")     \
     /* replicas */                                                                                 \
     X(REPLICA_IS_CURRENT, GAUGE, NONE, NODE, "udpa_replica_is_current",                            \
       "Whether this replica has all that etcd has committed.")                                     \

@@ -66,6 +66,12 @@ udpai_meter_add_shared(udpai_meter *meter, uint64_t n)
     atomic_fetch_add_explicit(&meter->values[0], n, memory_order_relaxed);
 }
 
+static inline void
+udpai_meter_set(udpai_meter *meter, uint64_t value)
+{
+    atomic_store_explicit(&meter->values[0], value, memory_order_relaxed);
+}
+
 /* Of a gauge, which nobody takes more from than was added. */
 static inline void
 udpai_meter_subtract(udpai_meter *meter, uint64_t n)

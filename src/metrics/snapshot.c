@@ -135,6 +135,11 @@ udpai_metric_snapshot_take(void *snapshot, const udpai_reading *reading)
 {
     const udpai_metric_family *family = udpai_metric_family_of(reading->metric);
     udpai_metric_sample *sample = set(snapshot, reading->metric, reading->label);
+    if (sample && family->kind == UDPAI_METRIC_LARGEST) {
+        double value = (double)reading->values[0];
+        sample->values[0] = value > sample->values[0] ? value : sample->values[0];
+        return;
+    }
     for (size_t i = 0; sample && i < udpai_metric_n_values(reading->metric); i++)
         sample->values[i] += family->kind == UDPAI_METRIC_GAUGE
                                  ? (double)(int64_t)reading->values[i]

@@ -88,6 +88,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     hub->marks = (udpai_marks){.fanout = hub->fanout, .wheel = wheel, .report = report_mark};
     hub->marks.userdata = hub;
     udpai_list_init(&hub->marks.open);
+    udpai_debts_init(&hub->debts, wheel, hub->meters);
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
@@ -119,6 +120,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_timer_cancel(&hub->retry);
     udpai_timer_cancel(&hub->barrier.end);
     udpai_marks_done(&hub->marks);
+    udpai_debts_done(&hub->debts);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
     udpai_event_forwarder_done(&hub->forwarder);

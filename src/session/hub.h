@@ -19,6 +19,7 @@ typedef struct udpai_session udpai_session;
 typedef struct udpai_resource_ack udpai_resource_ack;
 typedef struct udpai_acknowledgement udpai_acknowledgement;
 typedef struct udpai_access udpai_access;
+typedef struct udpai_debts udpai_debts;
 typedef struct udpai_client_log udpai_client_log;
 typedef struct udpai_logged_client udpai_logged_client;
 typedef struct udpai_stream udpai_stream; /* the transport's end of a stream */
@@ -112,6 +113,7 @@ struct udpai_session {
     udpai_list in_ready;
     udpai_list in_barrier; /* linked: it is sent nothing before … */
     uint64_t barrier;      /* … the barrier with this ticket has passed */
+    size_t n_owed;         /* answers */
     bool is_writing, is_finishing, is_paused;
     bool is_calm; /* the peer's last message asked for nothing, and what was written since gives it
                    * no reason to: what comes are acknowledgements, which may be read late */
@@ -253,6 +255,7 @@ void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 udpai_meters *udpai_hub_meters(const udpai_hub *hub);
 /* What is sent of this type, and answered to that; never NULL, and as long as the hub. */
 const udpai_traffic *udpai_hub_traffic(udpai_hub *hub, udpai_str type_url);
+udpai_debts *udpai_hub_debts(udpai_hub *hub);
 /* Of its transport: see udpai_hub_env. */
 udpa_err udpai_hub_check_share(udpai_session *session, uint64_t client, udpa_error **ret_error);
 

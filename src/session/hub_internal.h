@@ -10,6 +10,7 @@
 #include "session/hub.h"
 #include "session/introduction.h"
 #include "session/marks.h"
+#include "session/owed.h"
 #include "session/stream_barrier.h"
 
 struct udpai_hub {
@@ -29,6 +30,7 @@ struct udpai_hub {
     udpai_event_forwarder forwarder;
     udpai_introduction introduction;
     udpai_marks marks;
+    udpai_debts debts;
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
     udpai_meters *meters;

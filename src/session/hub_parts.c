@@ -116,6 +116,12 @@ udpai_hub_meters(const udpai_hub *hub)
     return hub->meters;
 }
 
+udpai_debts *
+udpai_hub_debts(udpai_hub *hub)
+{
+    return &hub->debts;
+}
+
 const udpai_traffic *
 udpai_hub_traffic(udpai_hub *hub, udpai_str type_url)
 {

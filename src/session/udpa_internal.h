@@ -4,6 +4,7 @@
 #define UDPAI_UDPA_INTERNAL_H
 
 #include "base/map.h"
+#include "session/owed.h"
 #include "session/refused.h"
 #include "session/udpa.h"
 #include "session/unanswered.h"
@@ -23,6 +24,7 @@ typedef struct udpai_control {
 /* A publish that the peer has not receipted yet. */
 typedef struct udpai_in_flight {
     udpai_list node;
+    udpai_owed owed; /* of a delivery */
     uint64_t nonce;
     udpai_subscription *subscription; /* NULL: of a PUBLISH order */
     udpai_listing *listing;

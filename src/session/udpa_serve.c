@@ -51,6 +51,7 @@ void
 udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight)
 {
     udpai_list_remove(&flight->node);
+    udpai_owed_end(&flight->owed);
     udpa->n_in_flight--;
     udpai_listing_unref(flight->listing);
     udpai_publication_free(flight->publication);
@@ -593,6 +594,7 @@ note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
     *flight = noted;
     udpai_list_init(&flight->node);
     udpai_list_append(&udpa->in_flight, &flight->node);
+    udpai_owed_begin(&flight->owed, &udpa->session);
     if (++udpa->n_in_flight > UDPAI_IN_FLIGHT_MAX)
         forget_oldest_delivery(udpa);
 }

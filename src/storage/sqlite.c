@@ -5,6 +5,9 @@
 #include "storage/sqlite.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/list.h"
@@ -352,6 +355,21 @@ udpai_sqlite_loss(udpai_durable_engine *base)
     return engine_of(base)->db.loss;
 }
 
+static uint64_t
+size_of(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
+}
+
+static uint64_t
+size_of_log(const char *path)
+{
+    char log[PATH_MAX];
+    int len = snprintf(log, sizeof(log), "%s-wal", path);
+    return len > 0 && (size_t)len < sizeof(log) ? size_of(log) : 0;
+}
+
 udpai_sqlite_stats
 udpai_sqlite_stats_of(udpai_durable_engine *base)
 {
@@ -359,5 +377,7 @@ udpai_sqlite_stats_of(udpai_durable_engine *base)
     pthread_mutex_lock(&engine->mutex);
     udpai_sqlite_stats stats = engine->stats;
     pthread_mutex_unlock(&engine->mutex);
+    stats.size_bytes = size_of(engine->db.path);
+    stats.log_bytes = size_of_log(engine->db.path);
     return stats;
 }

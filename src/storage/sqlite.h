@@ -48,6 +48,8 @@ typedef struct udpai_sqlite_stats {
     uint64_t n_expired;      /* contributions that had expired when they were loaded */
     uint64_t n_damaged;      /* rows that could not be loaded */
     uint64_t n_unreadable;   /* secrets that could not be loaded for lack of their key */
+    uint64_t size_bytes; /* of the database, and of its write-ahead log; 0: none, or not known */
+    uint64_t log_bytes;
 } udpai_sqlite_stats;
 
 /* Opens or makes the database and begins the writer thread.

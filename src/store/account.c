@@ -262,6 +262,23 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
     return limit;
 }
 
+static double
+share(uint64_t used, uint64_t max)
+{
+    return max ? (double)used / (double)max : 0;
+}
+
+udpai_store_fill
+udpai_store_fill_of(const udpai_store *store)
+{
+    struct limit limit = {.used = with_staged(&store->use, &store->staged)};
+    leave_out_status(store, &limit);
+    return (udpai_store_fill){
+        .resources = share(limit.used.n, store->options.max_resources),
+        .bytes = share(limit.used.bytes, store->options.max_bytes),
+    };
+}
+
 static size_t
 count_publishers(const udpai_store_entry *entry)
 {

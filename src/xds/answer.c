@@ -12,6 +12,7 @@ static void
 free_flight(udpai_xds_type *type, udpai_xds_in_flight *flight)
 {
     udpai_list_remove(&flight->node);
+    udpai_owed_end(&flight->owed);
     type->n_in_flight--;
     udpai_listing_unref(flight->listing);
     udpai_vector_done(&flight->again);
@@ -94,7 +95,7 @@ fill_flight(udpai_xds_in_flight *flight, const udpai_refusals *refusals, udpai_b
 }
 
 void
-udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response)
+udpai_xds_note_sent(udpai_xds *xds, const udpai_xds_next_response *response)
 {
     udpai_xds_type *type = udpai_xds_type_of(response->subscription);
     const udpai_body *body = response->body;
@@ -118,6 +119,7 @@ udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *respons
     fill_flight(flight, &type->refusals, response->body);
     udpai_list_init(&flight->node);
     udpai_list_append(&type->in_flight, &flight->node);
+    udpai_owed_begin(&flight->owed, &xds->session);
     if (++type->n_in_flight > UDPAI_XDS_IN_FLIGHT_MAX) {
         lose_flight(type, oldest_flight(type));
         free_flight(type, oldest_flight(type));

@@ -4,6 +4,7 @@
 #define UDPAI_XDS_INTERNAL_H
 
 #include "base/map.h"
+#include "session/owed.h"
 #include "session/poll.h"
 #include "session/refused.h"
 #include "session/unanswered.h"
@@ -31,6 +32,7 @@
  */
 typedef struct udpai_xds_in_flight {
     udpai_list node;
+    udpai_owed owed;
     const udpai_subscription *subscription; /* NULL: of a part that has ended */
     uint64_t nonce;
     udpai_ack_position place; /* in this subscription */
@@ -255,7 +257,7 @@ bool udpai_xds_name_of_client(const udpai_xds_audience *audience,
                               udpai_str *ret_name);
 
 /* answer.c: what became of what was sent */
-void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
+void udpai_xds_note_sent(udpai_xds *xds, const udpai_xds_next_response *response);
 void udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
 void udpai_xds_type_free(udpai_xds_type *type);
 

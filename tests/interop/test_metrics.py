@@ -216,6 +216,11 @@ def check_processes(page):
     check('it has open files, fewer than it may', 0 < series['process_open_fds'][()] < series['process_max_fds'][()])
     check('it takes memory and time', series['process_resident_memory_bytes'][()] > 1e6 and
           series['process_cpu_seconds_total'][()] > 0)
+    used = {dict(labels)['limit']: value for labels, value in series['udpa_limit_used_ratio'].items()}
+    check(f'no limit is reached: {used}', used.keys() == {'resources', 'bytes', 'open_files'} and
+          all(0 <= value < 0.5 for value in used.values()) and used['open_files'] > 0)
+    check('the store has its files', series['udpa_store_size_bytes'][()] > 0 and
+          series['udpa_store_log_size_bytes'][()] > 0)
     uses = {dict(labels)['use']: value for labels, value in
             series['udpa_certificate_expiry_timestamp_seconds'].items()}
     check(f'certificates of both sockets expire later: {uses}', uses.keys() == {'socket', 'http_socket'} and
@@ -261,6 +266,8 @@ def check_sources(page):
     check('the other one is not there', page.value('udpa_source_active', source='dead') == 0 and
           page.value('udpa_source_connected', source='dead') == 0)
     page.wait('udpa_source_failures_total', lambda n: n >= 1, source='dead')
+    check('it could not even be dialled', page.value('udpa_source_dial_failures_total', source='dead') >= 1)
+    check('the other one was', page.value('udpa_source_dial_failures_total', source='core') is None)
     check('the node waits for it', page.value('udpa_unsynchronized', type=xds_peer.ENDPOINTS) == 1)
     check('and for how long', page.series()['udpa_unsynchronized_seconds'][()] > 0)
 

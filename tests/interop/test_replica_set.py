@@ -129,12 +129,19 @@ def metric(replica, name):
         return re.search(rf'^udpa_replica_{name} (\S+)$', answer.read().decode(), re.M)[1]
 
 
+def n_commits(replica):
+    with urllib.request.urlopen(f'http://127.0.0.1:{replica.http}/metrics', timeout=10) as answer:
+        found = re.search(r'^udpa_store_commit_seconds_count (\S+)$', answer.read().decode(), re.M)
+        return int(found[1]) if found else 0
+
+
 def check_alarms(test, cluster):
     """etcd says that its members differ, then that it is full: publishers read why at once."""
     a = Replica(test, cluster, 'a')
     a.wait_for_log('listening on ')
     a.take('apply', '-f', udpactl.write_cluster(test, 'one.json', 'one'))
     wait_for('the size of the database in the metrics', lambda: int(metric(a, 'etcd_size_bytes')) > 0, 10)
+    wait_for('the time that etcd has taken for it', lambda: n_commits(a) >= 1, 10)
     for alarm, words in (('CORRUPT', 'a member has other data than the others'),
                          ('NOSPACE', 'its database is full')):
         set_alarm(cluster, 'ACTIVATE', alarm)

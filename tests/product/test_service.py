@@ -51,7 +51,8 @@ def check_unit(test):
 
 
 def is_sanitized(test):
-    return b'__asan_init' in (test.build / 'udpad').read_bytes()
+    program = (test.build / 'udpad').read_bytes()
+    return b'__asan_init' in program or b'__tsan_init' in program
 
 
 def owner_of_memory(process):

@@ -61,6 +61,8 @@ meters_of_several_threads_are_added_up(void **state)
     assert_ok(udpai_metric_snapshot_new(&snapshot));
     udpai_meter_add(udpai_meters_get(one, UDPAI_METRIC_SESSIONS, UDPAI_STR("udpa")), 5);
     udpai_meter_subtract(udpai_meters_get(other, UDPAI_METRIC_SESSIONS, UDPAI_STR("udpa")), 2);
+    udpai_meter_set(udpai_meters_get(one, UDPAI_METRIC_OLDEST_UNANSWERED, UDPAI_STR("")), 7);
+    udpai_meter_set(udpai_meters_get(other, UDPAI_METRIC_OLDEST_UNANSWERED, UDPAI_STR("")), 4);
     udpai_meter_observe(udpai_meters_get(one, UDPAI_METRIC_LOOP_TURN, UDPAI_STR("")), 1);
     udpai_meter_observe(udpai_meters_get(other, UDPAI_METRIC_LOOP_TURN, UDPAI_STR("")), 2);
     udpai_metric_snapshot_begin(snapshot, 1);
@@ -68,7 +70,8 @@ meters_of_several_threads_are_added_up(void **state)
     udpai_meters_read(other, udpai_metric_snapshot_take, snapshot);
     assert_true(value_of(snapshot, UDPAI_METRIC_SESSIONS, "udpa") == 3);
     assert_true(value_of(snapshot, UDPAI_METRIC_LOOP_TURN, "") == 2);
-    assert_int_equal(udpai_metric_snapshot_n_series(snapshot), 1 + UDPAI_METRIC_BUCKETS + 3);
+    assert_true(value_of(snapshot, UDPAI_METRIC_OLDEST_UNANSWERED, "") == 7);
+    assert_int_equal(udpai_metric_snapshot_n_series(snapshot), 2 + UDPAI_METRIC_BUCKETS + 3);
 }
 
 static void

@@ -335,6 +335,29 @@ test_effective_resources_are_counted_by_type(void **state)
     assert_string_equal(bed->text, "1");
 }
 
+static void
+test_how_full_the_node_is(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_FILES, 0);
+    udpa_resource *resource = RESOURCE("com.acme/a", .value = "1");
+    udpai_origin *publisher = store_bed_origin(bed, "p", UDPAI_ORIGIN_PUBLISHER, 0);
+    bed->options.max_resources = 4;
+    bed->options.max_bytes = 4 * udpai_resource_footprint(resource);
+    udpai_store_set_options(bed->store, &bed->options);
+    udpai_store_fill fill = udpai_store_fill_of(bed->store);
+    assert_true(fill.resources == 0 && fill.bytes == 0);
+    store_bed_put(bed, one, resource);
+    PUT(bed, publisher, "a", .value = "2");
+    store_bed_put(bed, one, RESOURCE("udpa.node/status", .value = "1")); /* its own status */
+    fill = udpai_store_fill_of(bed->store);
+    assert_true(fill.resources == 0.5 && fill.bytes == 0.5);
+    bed->options.max_resources = 1; /* less than there is */
+    udpai_store_set_options(bed->store, &bed->options);
+    assert_true(udpai_store_fill_of(bed->store).resources == 2);
+    assert_changes(bed, "+a=1 +udpa.node/status=1");
+}
+
 int
 main(void)
 {
@@ -352,6 +375,7 @@ main(void)
         store_test(test_what_is_effective_is_shown_by_type_and_prefix),
         store_test(test_one_contribution_is_found),
         store_test(test_effective_resources_are_counted_by_type),
+        store_test(test_how_full_the_node_is),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

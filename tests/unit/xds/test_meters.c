@@ -9,6 +9,12 @@ counted(const xds_one *self, udpai_metric metric)
     return metered(udpai_hub_meters(self->world.hub.hub), metric, xds_type_url("CDS"));
 }
 
+static int64_t
+n_unanswered(const xds_one *self)
+{
+    return metered(udpai_hub_meters(self->world.hub.hub), UDPAI_METRIC_UNANSWERED_STREAMS, "");
+}
+
 static void
 each_response_is_acknowledged_or_rejected(void **state)
 {
@@ -19,11 +25,15 @@ each_response_is_acknowledged_or_rejected(void **state)
     xds_expect(&self->client, "CDS[a]");
     assert_int_equal(counted(self, UDPAI_METRIC_DELIVERIES), 1);
     assert_true(counted(self, UDPAI_METRIC_DELIVERY_BYTES) > 20);
+    assert_int_equal(n_unanswered(self), 1);
     xds_ack(&self->client, "CDS");
+    assert_int_equal(n_unanswered(self), 0);
     assert_int_equal(counted(self, UDPAI_METRIC_ACKS), 1);
     xds_change(&self->world, "+CDS/a=2");
     xds_expect(&self->client, "CDS[a]");
+    assert_int_equal(n_unanswered(self), 1);
     xds_nack(&self->client, "CDS", "no");
+    assert_int_equal(n_unanswered(self), 0);
     assert_int_equal(counted(self, UDPAI_METRIC_DELIVERIES), 2);
     assert_int_equal(counted(self, UDPAI_METRIC_ACKS), 1);
     assert_int_equal(counted(self, UDPAI_METRIC_NACKS), 1);
