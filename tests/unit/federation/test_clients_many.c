@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many groups of clients: what one of them does costs what it costs, however many there are. */
+#include "federation/node_metrics.h"
 #include "tests/unit/federation/clients_world.h"
 
 #include <time.h>
@@ -10,6 +11,17 @@ cpu_s(void)
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* However many groups there are, the node has the same few series. */
+static void
+expect_few_series(const udpai_node *node)
+{
+    UDPA_AUTO(udpai_metric_snapshot_free) udpai_metric_snapshot *snapshot = NULL;
+    assert_ok(udpai_metric_snapshot_new(&snapshot));
+    udpai_metric_snapshot_begin(snapshot, 1);
+    udpai_node_put_metrics(node, snapshot);
+    assert_in_range(udpai_metric_snapshot_n_series(snapshot), 10, 60);
 }
 
 /* Processor time for all of them to come, to be asked for and to be answered. */
@@ -26,6 +38,7 @@ time_to_serve(size_t n_groups)
         cw_settle(&world);
     }
     double taken = cpu_s() - start;
+    expect_few_series(world.node);
     for (size_t i = 0; i < n_groups; i++)
         assert_true(cw_is_settled(&world, i, 0) && cw_value_of(&world, i, 0).content == 1);
     cw_done(&world);

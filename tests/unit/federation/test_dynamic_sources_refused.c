@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What does not become a source, and why; and what there is no memory for. */
+#include "federation/node_metrics.h"
 #include "tests/unit/federation/delivery_bed.h"
 
 /* ---- what is refused ---- */
@@ -115,6 +116,38 @@ there_are_no_more_than_may_be(void **state)
     refuses(bed, &next, "2 ConfigSources are defined by resources already");
     (void)withdraw(bed, names[0]);
     assert_targets("-1 3=127.0.0.1:1 "); /* there is room now */
+}
+
+static size_t
+n_series(const fed_bed *bed)
+{
+    UDPA_AUTO(udpai_metric_snapshot_free) udpai_metric_snapshot *snapshot = NULL;
+    assert_ok(udpai_metric_snapshot_new(&snapshot));
+    udpai_metric_snapshot_begin(snapshot, 1);
+    udpai_node_put_metrics(bed->node, snapshot);
+    return udpai_metric_snapshot_n_series(snapshot);
+}
+
+/* Whoever defines them has no say in the number of series. */
+static void
+many_have_the_series_of_one(void **state)
+{
+    fed_bed *bed = *state;
+    char by[64], address[32];
+    size_t n = 0;
+    bed->config.delivery.max = 4096;
+    start(bed);
+    for (unsigned i = 0; i < 4096; i++) {
+        snprintf(by, sizeof(by), "com.acme/s%u", i);
+        snprintf(address, sizeof(address), "127.0.0.1:%u", 1 + i);
+        const speech next = {
+            .by = by, .authority = "x", .name = by + 9, .address = address, .credential = ""};
+        assert_string_equal(publish(bed, &next), "");
+        targets.text[0] = '\0';
+        n = i == 0 ? n_series(bed) : n;
+    }
+    assert_int_equal(n_series(bed), n);
+    assert_true(targets.n_held >= 4096); /* they are all there */
 }
 
 static void
@@ -243,6 +276,7 @@ main(void)
         delivery_test(who_may_not_deliver_ends_what_was_delivered),
         delivery_test(a_name_is_the_firsts_as_long_as_it_is_there),
         delivery_test(there_are_no_more_than_may_be),
+        delivery_test(many_have_the_series_of_one),
         delivery_test(no_more_are_awaited_than_may_be),
         delivery_test(what_nothing_speaks_of_makes_room),
         delivery_test(garbage_is_refused),
