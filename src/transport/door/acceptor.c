@@ -16,6 +16,7 @@
 #include "loop/thread.h"
 #include "transport/door/door_internal.h"
 #include "transport/door/proxy_head.h"
+#include "transport/local_peer.h"
 #include "transport/socket_address.h"
 #include "transport/tls_identity.h"
 
@@ -167,29 +168,20 @@ text_of(const struct sockaddr_storage *peer)
     return udpa_bytes_new(&bytes, text.data, text.len) == UDPA_OK ? bytes : NULL;
 }
 
-static udpa_bytes *
-process_text(pid_t process)
-{
-    char room[32];
-    udpa_bytes *bytes = NULL;
-    int len = snprintf(room, sizeof(room), "process %ld", (long)process);
-    return udpa_bytes_new(&bytes, room, (size_t)len) == UDPA_OK ? bytes : NULL;
-}
-
 /* By a unix socket: who it was when it connected. False: without memory. */
 static bool
 know_user(udpai_door_connection *connection)
 {
     udpai_door_peer *peer = &connection->peer;
-    struct ucred user;
-    socklen_t size = sizeof(user);
-    if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &user, &size) != 0)
+    udpai_local_peer user;
+    if (!udpai_local_peer_of(connection->socket, &user))
         return false;
     peer->is_secure = true;
     connection->is_local = true;
     connection->uid = user.uid;
-    peer->address = process_text(user.pid);
-    return peer->address && udpai_identity_of_user(&peer->identity, user.uid) == UDPA_OK;
+    peer->address = user.address;
+    peer->identity = user.identity;
+    return true;
 }
 
 /* The peer may have a certificate without a clear name: its streams are refused with the reason. */

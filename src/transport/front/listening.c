@@ -37,8 +37,8 @@ open_place(udpai_listening *listening, const char *address, bool is_shared, udpa
     switch (udpai_listen_place_of(address)) {
     case UDPAI_LISTEN_PLACE_PATH:
         listening->is_local = true;
-        return udpai_local_socket_listen(name, BACKLOG, &listening->socket, &listening->file,
-                                         ret_error);
+        return udpai_local_socket_listen(name, UDPAI_LOCAL_SOCKET_MODE, BACKLOG, &listening->socket,
+                                         &listening->file, ret_error);
     case UDPAI_LISTEN_PLACE_PASSED:
         return open_passed(listening, name, ret_error);
     default:

@@ -49,10 +49,10 @@ address_of(const char *path)
 /* 0, or an errno. With the rights that it will have at most: those of the directory may be wider.
  */
 static int
-try_to_bind(int file, const char *path)
+try_to_bind(int file, const char *path, mode_t mode)
 {
     const struct sockaddr_un address = address_of(path);
-    if (fchmod(file, UDPAI_LOCAL_SOCKET_MODE) != 0 ||
+    if (fchmod(file, mode) != 0 ||
         bind(file, (const struct sockaddr *)&address, sizeof(address)) != 0)
         return errno;
     return 0;
@@ -97,20 +97,24 @@ remove_stale(const char *path, udpa_error **ret_error)
 
 /* Nothing can connect before it listens, so that nobody does with other rights. */
 static udpa_err
-begin(int file, const char *path, int backlog, udpai_local_file *ret_file, udpa_error **ret_error)
+begin(int file,
+      const char *path,
+      mode_t mode,
+      int backlog,
+      udpai_local_file *ret_file,
+      udpa_error **ret_error)
 {
-    int number = try_to_bind(file, path);
+    int number = try_to_bind(file, path, mode);
     struct stat made;
     if (number == EADDRINUSE) {
         udpa_err err = remove_stale(path, ret_error);
         if (err != UDPA_OK)
             return err;
-        number = try_to_bind(file, path);
+        number = try_to_bind(file, path, mode);
     }
     if (number != 0)
         return fail(path, number, ret_error);
-    if (chmod(path, UDPAI_LOCAL_SOCKET_MODE) != 0 || lstat(path, &made) != 0 ||
-        listen(file, backlog) != 0) {
+    if (chmod(path, mode) != 0 || lstat(path, &made) != 0 || listen(file, backlog) != 0) {
         number = errno;
         (void)unlink(path);
         return fail(path, number, ret_error);
@@ -122,6 +126,7 @@ begin(int file, const char *path, int backlog, udpai_local_file *ret_file, udpa_
 
 udpa_err
 udpai_local_socket_listen(const char *path,
+                          mode_t mode,
                           int backlog,
                           int *ret_socket,
                           udpai_local_file *ret_file,
@@ -133,7 +138,7 @@ udpai_local_socket_listen(const char *path,
     int file = new_socket();
     if (file < 0)
         return fail(path, errno, ret_error);
-    err = begin(file, path, backlog, ret_file, ret_error);
+    err = begin(file, path, mode, backlog, ret_file, ret_error);
     if (err != UDPA_OK)
         close(file);
     else

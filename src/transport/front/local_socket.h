@@ -19,9 +19,11 @@ typedef struct udpai_local_file {
 } udpai_local_file;
 
 udpa_err udpai_local_path_check(const char *path, udpa_error **ret_error);
-/* Binds, without waiting and not inherited, and listens. A socket there on which no process listens
- * is replaced. UDPA_ERR_IO: one does, or there is another file. */
+/* Binds, without waiting and not inherited, and listens; the file has this mode from the beginning.
+ * A socket there on which no process listens is replaced. UDPA_ERR_IO: one does, or there is
+ * another file. */
 udpa_err udpai_local_socket_listen(const char *path,
+                                   mode_t mode,
                                    int backlog,
                                    int *ret_socket,
                                    udpai_local_file *ret_file,

@@ -24,7 +24,8 @@ begin(void **state)
     if (!mkdtemp(folder))
         return -1;
     snprintf(path, sizeof(path), "%s/socket", folder);
-    assert_ok(udpai_local_socket_listen(path, 10, &with.socket, &file, NULL));
+    assert_ok(
+        udpai_local_socket_listen(path, UDPAI_LOCAL_SOCKET_MODE, 10, &with.socket, &file, NULL));
     assert_ok(door_bed_open_listening(&bed, &with));
     return 0;
 }

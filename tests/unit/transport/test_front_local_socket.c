@@ -38,7 +38,8 @@ end(void **state)
 static void
 listen_there(void)
 {
-    assert_ok(udpai_local_socket_listen(path, 10, &listening, &file, NULL));
+    assert_ok(
+        udpai_local_socket_listen(path, UDPAI_LOCAL_SOCKET_MODE, 10, &listening, &file, NULL));
 }
 
 static void
@@ -47,7 +48,9 @@ refused(const char *words)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_local_file other = {0};
     int socket = -1;
-    assert_int_equal(udpai_local_socket_listen(path, 10, &socket, &other, &error), UDPA_ERR_IO);
+    assert_int_equal(
+        udpai_local_socket_listen(path, UDPAI_LOCAL_SOCKET_MODE, 10, &socket, &other, &error),
+        UDPA_ERR_IO);
     if (!strstr(udpa_error_message(error), words))
         fail_msg("%s", udpa_error_message(error));
     assert_non_null(strstr(udpa_error_message(error), path));
@@ -128,7 +131,7 @@ one_with_too_many_connections_listens(void **state)
     int others[20];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, path, strlen(path) + 1);
-    assert_ok(udpai_local_socket_listen(path, 0, &listening, &file, NULL));
+    assert_ok(udpai_local_socket_listen(path, UDPAI_LOCAL_SOCKET_MODE, 0, &listening, &file, NULL));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++) {
         others[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         (void)connect(others[i], (const struct sockaddr *)&address, sizeof(address));
