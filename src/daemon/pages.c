@@ -54,22 +54,22 @@ enum {
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
-    [RUNTIME] = {"/runtime", false},
-    [MODIFY] = {"/runtime_modify", true},
-    [STATS] = {"/stats", false},
-    [PROMETHEUS] = {"/stats/prometheus", false},
-    [METRICS] = {"/metrics", false},
-    [ACCEPT] = {"/sources_accept", true},
-    [DELETE] = {"/origins_delete", true},
-    [REBALANCE] = {"/replicas_rebalance", true},
-    [READY] = {"/ready", false},
-    [LIVEZ] = {"/livez", false},
-    [READYZ] = {"/readyz", false},
-    [STORE] = {"/store", false},
-    [STORE_ACCEPT] = {"/store_accept", true},
-    [STORE_PUSH] = {"/store_push", true},
-    [STORE_RESEAL] = {"/store_reseal", true},
-    [STORE_MIGRATE] = {"/store_migrate", true},
+    [RUNTIME] = {.path = "/runtime"},
+    [MODIFY] = {.path = "/runtime_modify", .is_post = true},
+    [STATS] = {.path = "/stats"},
+    [PROMETHEUS] = {.path = "/stats/prometheus"},
+    [METRICS] = {.path = "/metrics"},
+    [ACCEPT] = {.path = "/sources_accept", .is_post = true},
+    [DELETE] = {.path = "/origins_delete", .is_post = true},
+    [REBALANCE] = {.path = "/replicas_rebalance", .is_post = true},
+    [READY] = {.path = "/ready"},
+    [LIVEZ] = {.path = "/livez", .is_prompt = true},
+    [READYZ] = {.path = "/readyz"},
+    [STORE] = {.path = "/store"},
+    [STORE_ACCEPT] = {.path = "/store_accept", .is_post = true},
+    [STORE_PUSH] = {.path = "/store_push", .is_post = true},
+    [STORE_RESEAL] = {.path = "/store_reseal", .is_post = true},
+    [STORE_MIGRATE] = {.path = "/store_migrate", .is_post = true},
 };
 
 /* ---- answering ---- */

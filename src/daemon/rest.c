@@ -128,6 +128,7 @@ start(udpai_rest *self, udpai_tls_files *files, udpa_error **ret_error)
         .schema = self->env.schema,
         .streams = self->env.streams,
         .limits = plan->http_limits,
+        .body_setting = "http.max_body_bytes",
         .hosts = plan->http_hosts,
         .n_hosts = plan->n_http_hosts,
         .stopped = on_stopped,

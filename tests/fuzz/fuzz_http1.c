@@ -86,7 +86,8 @@ talk(listener *self, udpai_str text, size_t step)
 {
     static const udpai_http_events events = {on_begin, on_complete, on_broken, on_progress,
                                              on_over};
-    const udpai_http_engine_options options = {&events, self, MAX_BODY, 0};
+    const udpai_http_engine_options options = {
+        .events = &events, .userdata = self, .max_body_bytes = MAX_BODY};
     self->engine = udpai_http1_new(&options);
     while (text.len && udpai_http_engine_may_read(self->engine)) {
         udpai_str piece = fuzz_take(&text, step);

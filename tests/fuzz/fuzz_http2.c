@@ -115,7 +115,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     listener self = {.holds = data[0] & 0x80};
-    const udpai_http_engine_options options = {&events, &self, MAX_BODY, 0};
+    const udpai_http_engine_options options = {
+        .events = &events, .userdata = &self, .max_body_bytes = MAX_BODY};
     size_t step = data[0] & 0x40 ? 16384 : data[0] % 64 + 1;
     udpai_str text = {(const char *)data + 1, size - 1};
     udpai_strbuf out = {0};

@@ -64,6 +64,7 @@ close_connection(udpai_http_connection *self)
     udpai_list_remove(&self->due);
     udpai_timer_cancel(&self->timer);
     udpai_admission_leave(&http->admission, self->admitted);
+    atomic_fetch_sub_explicit(&http->n_connections, 1, memory_order_relaxed);
     self->engine = udpai_http_engine_free(self->engine);
     self->tls = udpai_tls_session_free(self->tls);
     udpai_strbuf_done(&self->out);
@@ -92,6 +93,26 @@ linger(udpai_http_connection *self, uint64_t now_ms)
         self->is_cut = true;
 }
 
+static bool
+has_request(const udpai_http_connection *self)
+{
+    return self->engine && udpai_http_engine_n_calls(self->engine) > 0;
+}
+
+bool
+udpai_http_connections_end_idle(udpai_http *http)
+{
+    udpai_http_connection *first = NULL;
+    UDPAI_LIST_FOREACH (at, &http->connections) {
+        udpai_http_connection *other = UDPAI_LIST_ENTRY(at, udpai_http_connection, node);
+        if (!has_request(other) && (!first || other->received_ms < first->received_ms))
+            first = other;
+    }
+    if (first)
+        close_connection(first);
+    return first;
+}
+
 /* ---- reading ---- */
 
 static udpai_http_engine *
@@ -101,6 +122,7 @@ new_engine(udpai_http_connection *self, bool is_second)
         .events = &udpai_http_exchange_events,
         .userdata = &self->guest,
         .max_body_bytes = http_of(self)->limits.max_body_bytes,
+        .body_setting = http_of(self)->body_setting,
         .now_ms = udpai_monotonic_ms(),
     };
     return is_second ? udpai_http2_new(&options) : udpai_http1_new(&options);
@@ -400,6 +422,7 @@ udpai_http_connection_begin(const udpai_http_place *place,
     memcpy(self->taken, handed->places, sizeof(self->taken));
     self->leave = handed->leave;
     udpai_list_append(&http->connections, &self->node);
+    atomic_fetch_add_explicit(&http->n_connections, 1, memory_order_relaxed);
     take_plain(self, udpai_strbuf_view(&handed->early));
     self->is_cut |= udpai_strbuf_failed(&handed->early);
     udpai_strbuf_done(&handed->early);

@@ -159,10 +159,11 @@ void
 udpai_http_call_too_large(udpai_http_call *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const char *setting = self->engine->options.body_setting;
     udpai_fail(&error, UDPA_ERR_LIMIT,
-               "the body is larger than %zu bytes, which is the limit of this node "
-               "(http.max_body_bytes)",
-               self->engine->options.max_body_bytes);
+               "the body is larger than %zu bytes, which is the limit of this node%s%s%s",
+               self->engine->options.max_body_bytes, setting ? " (" : "", setting ? setting : "",
+               setting ? ")" : "");
     udpai_http_call_broken(self, 413, error);
 }
 
@@ -203,6 +204,8 @@ udpai_http_call_answer(const udpai_http_call *self, udpai_http_answer *answer)
     }
     if (self->confirms_wait)
         put(answer, "preference-applied", "wait");
+    if (self->status == 401 && self->asks_for_token)
+        put(answer, "www-authenticate", "Bearer realm=\"udpad\"");
     if (self->status == 405)
         put(answer, "allow", self->allowed ? self->allowed : "POST");
     if (self->status == 503)
@@ -213,6 +216,12 @@ void
 udpai_http_call_set_type(udpai_http_call *self, const char *type)
 {
     self->type = type;
+}
+
+void
+udpai_http_call_ask_for_token(udpai_http_call *self)
+{
+    self->asks_for_token = true;
 }
 
 void

@@ -41,6 +41,7 @@ typedef struct udpai_http_engine_options {
     const udpai_http_events *events; /* static */
     void *userdata;
     size_t max_body_bytes;
+    const char *body_setting; /* of the bootstrap file, for errors; NULL: it cannot be set */
     uint64_t now_ms;
 } udpai_http_engine_options;
 
@@ -78,6 +79,8 @@ bool udpai_http_engine_is_second(const udpai_http_engine *engine);
 void udpai_http_call_confirm_wait(udpai_http_call *call);
 /* Before the reply: what the text is, if it is no JSON; static. */
 void udpai_http_call_set_type(udpai_http_call *call, const char *type);
+/* Before a reply of 401: a token would be accepted. */
+void udpai_http_call_ask_for_token(udpai_http_call *call);
 /* Before a reply of 405: which methods there are, if that is not POST alone; static. */
 void udpai_http_call_set_allowed(udpai_http_call *call, const char *methods);
 /* Once for each call. @p text: a reference is taken; NULL: none. */

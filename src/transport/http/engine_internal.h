@@ -34,6 +34,7 @@ struct udpai_http_call {
     bool is_head;     /* the method HEAD: the text is not sent */
     bool has_reply;
     bool confirms_wait; /* the client has sent how long it waits */
+    bool asks_for_token;
     unsigned status;
     const char *type, *allowed; /* NULL: application/json, POST */
     udpa_bytes *text;

@@ -335,6 +335,7 @@ on_closed(void *request, bool is_answered)
     udpai_list_remove(&self->node);
     udpai_strbuf_done(&self->query);
     udpai_strbuf_done(&self->accept);
+    udpai_strbuf_done(&self->authorization);
     udpai_free(self);
 }
 

@@ -138,6 +138,7 @@ find_field(udpai_str name)
 {
     static const char *const names[UDPAI_HTTP_N_FIELDS] = {
         [UDPAI_HTTP_ACCEPT] = "accept",
+        [UDPAI_HTTP_AUTHORIZATION] = "authorization",
         [UDPAI_HTTP_CONNECTION] = "connection",
         [UDPAI_HTTP_CONTENT_ENCODING] = "content-encoding",
         [UDPAI_HTTP_CONTENT_LENGTH] = "content-length",
@@ -158,11 +159,12 @@ find_field(udpai_str name)
 }
 
 /* A header that sets how long to wait, or what is preferred, is advice, and left out if it is too
- * long. */
+ * long. So are credentials: no token of ours is as long, and discovery uses none. */
 static bool
 is_advice(udpai_http_field field)
 {
-    return field == UDPAI_HTTP_ACCEPT || field == UDPAI_HTTP_PREFER || field == UDPAI_HTTP_TIMEOUT;
+    return field == UDPAI_HTTP_ACCEPT || field == UDPAI_HTTP_AUTHORIZATION ||
+           field == UDPAI_HTTP_PREFER || field == UDPAI_HTTP_TIMEOUT;
 }
 
 static void

@@ -16,6 +16,7 @@
 /* The fields that mean something to us. */
 typedef enum udpai_http_field {
     UDPAI_HTTP_ACCEPT,
+    UDPAI_HTTP_AUTHORIZATION,
     UDPAI_HTTP_CONNECTION,
     UDPAI_HTTP_CONTENT_ENCODING,
     UDPAI_HTTP_CONTENT_LENGTH,

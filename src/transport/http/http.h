@@ -10,6 +10,7 @@
 
 #include "base/proto.h"
 #include "codec/schema.h"
+#include "transport/admission.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_files.h"
 
@@ -38,18 +39,26 @@ typedef struct udpai_http_route {
 typedef struct udpai_http_page {
     const char *path;
     bool is_post;
+    bool is_prompt; /* answered on the HTTP thread at once: it waits for no other page */
 } udpai_http_page;
+
+/* Of other pages so many are asked for at a time; more wait, in the order in which they came. What
+ * answers them does so between other work, which they must not hold up. */
+#define UDPAI_HTTP_PAGES_ASKED 4
 
 typedef struct udpai_http_reading udpai_http_reading;
 
 /* A client asks for a page. The question is there, as it came, until it is answered. */
 struct udpai_http_reading {
     const udpai_http_page *page;
-    udpai_str query;  /* behind the '?' */
-    udpai_str accept; /* what the client prefers to be sent; empty: that is not known */
+    udpai_str query;         /* behind the '?' */
+    udpai_str accept;        /* what the client prefers to be sent; empty: that is not known */
+    udpai_str authorization; /* its credentials, as they came; empty: none */
+    bool has_authorization;  /* also if they are too long to be kept */
     udpai_str body;
     udpai_identity *identity; /* NULL: it has presented no certificate */
     udpai_list node;          /* for the asker's use */
+    unsigned access;          /* the same; 0 at first */
 };
 
 /* Answers, once, on any thread; that is the end of the reading. @p type: what the text is; static.
@@ -58,6 +67,8 @@ void udpai_http_page_answer(udpai_http_reading *reading,
                             unsigned status,
                             const char *type,
                             udpa_bytes *text);
+/* Before an answer of 401: a token would be accepted. */
+void udpai_http_page_ask_for_token(udpai_http_reading *reading);
 
 /* 0 anywhere: the default that is named. */
 #define UDPAI_HTTP_HOLD_MS 30000
@@ -72,7 +83,9 @@ typedef struct udpai_http_limits {
 } udpai_http_limits;
 
 typedef struct udpai_http_socket {
-    const char *address;        /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any */
+    /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any. Or unix:/PATH, whose file is its
+     * owner's alone; its clients are known as unix:UID. */
+    const char *address;
     const udpai_tls_files *tls; /* NULL: plaintext */
     bool client_certificate_optional;
 } udpai_http_socket;
@@ -86,12 +99,22 @@ typedef struct udpai_http_options {
     size_t n_routes;
     const udpai_http_page *pages;
     size_t n_pages;
+    size_t n_moved;    /* pages behind those, that are served elsewhere … */
+    const char *moved; /* … and where: behind "/PATH is "; static */
     /* A page is requested; on the HTTP thread. It is to be answered, also while the node ends. */
     void (*read_page)(void *userdata, udpai_http_reading *reading);
     udpai_schema *schema;
     udpai_stream_thread *streams;
     udpai_http_limits limits;
-    const udpai_str *hosts; /* that clients may call the node by, beside addresses (site.h) */
+    const udpai_admission_words
+        *words;               /* that connections are refused in; NULL: the section http */
+    const char *body_setting; /* see udpai_http_engine_options */
+    /* When there are too many connections, the one without a request from which nothing has come
+     * for longest ends, rather than that a new one is refused. If all have requests, users of
+     * this machine, by unix sockets, may have some more. */
+    bool replaces_idle;
+    const char *thread_name; /* static; NULL: "udpa-http" */
+    const udpai_str *hosts;  /* that clients may call the node by, beside addresses (site.h) */
     size_t n_hosts;
     void (*stopped)(void *userdata); /* on the HTTP thread, the last call */
     void *userdata;
@@ -102,6 +125,15 @@ udpa_err
 udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_error **ret_error);
 /* Of the socket with this index. */
 int udpai_http_port(const udpai_http *http, size_t index);
+
+typedef struct udpai_http_counts {
+    size_t n_connections;
+    uint64_t n_rejected; /* beyond a limit */
+    uint64_t n_replaced; /* that have ended for others */
+} udpai_http_counts;
+
+/* Any thread. */
+udpai_http_counts udpai_http_counts_of(const udpai_http *http);
 /* For sockets of gRPC that serve as well what is named: for udpai_listen_options. It is the
  * thread's, and called before there are any. */
 const struct udpai_visits *udpai_http_visits(udpai_http *http, bool rest, bool pages);

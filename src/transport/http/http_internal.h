@@ -15,6 +15,7 @@
 #include "loop/loop_wheel.h"
 #include "model/digest.h"
 #include "transport/admission.h"
+#include "transport/front/local_socket.h"
 #include "transport/http/engine.h"
 #include "transport/http/http.h"
 #include "transport/tls.h"
@@ -45,6 +46,7 @@ struct udpai_http_message {
 typedef struct udpai_http_place {
     udpai_http *http;
     bool has_rest, has_pages;
+    bool is_local; /* a unix socket */
 } udpai_http_place;
 
 /* ---- listener.c ---- */
@@ -53,6 +55,7 @@ typedef struct udpai_http_listener {
     udpai_http_place place;
     udpai_http *http;
     int fd;                 /* -1: none */
+    udpai_local_file file;  /* of a unix socket */
     int port;               /* any thread */
     bool asks, is_optional; /* for certificates of clients; any thread */
     SSL_CTX *current;       /* NULL: plaintext */
@@ -71,6 +74,8 @@ udpa_err udpai_http_listener_open(udpai_http_listener *listener,
 /* Has the loop watch it. */
 udpa_err udpai_http_listener_start(udpai_http_listener *listener, udpa_error **ret_error);
 void udpai_http_listener_stop(udpai_http_listener *listener);
+/* Of one that the loop does not watch. */
+void udpai_http_listener_close(udpai_http_listener *listener);
 
 /* ---- connection.c ---- */
 
@@ -121,6 +126,8 @@ void udpai_http_connection_touch(udpai_http_connection *connection);
 /* Ends it at once, but not within this call. */
 void udpai_http_connection_cut(udpai_http_connection *connection);
 void udpai_http_connection_shut_down(udpai_http_connection *connection);
+/* Ends the one without a request from which nothing has come for longest. False: each has one. */
+bool udpai_http_connections_end_idle(udpai_http *http);
 /* Does what is to be done, for all that were touched. */
 void udpai_http_connections_run(udpai_http *http);
 
@@ -145,7 +152,9 @@ typedef struct udpai_http_exchange {
     const udpai_http_route *route; /* NULL: none */
     const udpai_http_page *page;   /* NULL: none */
     udpai_strbuf query, accept;    /* of a page */
-    bool refuses_body;             /* of a page: what comes is no JSON */
+    udpai_strbuf authorization;    /* the same */
+    bool has_authorization;
+    bool refuses_body; /* of a page: what comes is no JSON */
     uint64_t patience_ms;
     udpai_http_bridged *bridged;           /* what is asked; NULL: nothing */
     struct udpai_http_page_visit *reading; /* the same, of a page */
@@ -284,7 +293,10 @@ struct udpai_http {
     const udpai_http_route *routes;
     size_t n_routes;
     const udpai_http_page *pages;
-    size_t n_pages;
+    size_t n_pages, n_moved;
+    const char *moved;
+    const char *body_setting, *thread_name;
+    bool replaces_idle;
     const udpai_str *hosts;
     size_t n_hosts;
     void (*read_page)(void *userdata, udpai_http_reading *reading);
@@ -312,6 +324,11 @@ struct udpai_http {
     udpai_admission admission; /* of connections */
     udpai_log_limit refusals;  /* of warnings about connections beyond a limit */
     size_t n_bridged;
+    size_t n_asked;     /* pages */
+    udpai_list unasked; /* readings of pages that wait for those */
+    /* Any thread. */
+    atomic_size_t n_connections;
+    atomic_uint_least64_t n_rejected, n_replaced;
     udpai_http_bodies bodies;
     bool is_stopping, is_done;
     udpai_timer stop_timer;

@@ -9,16 +9,26 @@
 
 #include "loop/clock.h"
 #include "transport/http/http_internal.h"
+#include "transport/local_peer.h"
 #include "transport/socket_address.h"
 
 #define BACKLOG 512
 #define ACCEPTS_MAX 64 /* in one turn */
 #define REST_MS 200    /* until the system may have descriptors again */
+#define LOCAL "unix:"
+#define LOCAL_MODE 0600
+/* More connections than others have, for users of this machine; as of sockets of gRPC. */
+#define KEPT_FOR_USERS(max) ((max) / 20 + 4)
 
 udpa_err
 udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_error **ret_error)
 {
     char text[128];
+    if (strncmp(address, LOCAL, strlen(LOCAL)) == 0) {
+        self->place.is_local = true;
+        return udpai_local_socket_listen(address + strlen(LOCAL), LOCAL_MODE, BACKLOG, &self->fd,
+                                         &self->file, ret_error);
+    }
     udpa_err err = udpai_address_bind(address, &self->fd, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -49,6 +59,7 @@ void
 udpai_http_log_refused(udpai_http *http, const udpa_error *error)
 {
     unsigned n_suppressed;
+    atomic_fetch_add_explicit(&http->n_rejected, 1, memory_order_relaxed);
     if (udpa_error_code(error) == UDPA_ERR_LIMIT &&
         udpai_log_allow(&http->refusals, udpai_monotonic_ms(), &n_suppressed))
         udpai_log_about(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
@@ -57,15 +68,56 @@ udpai_http_log_refused(udpai_http *http, const udpa_error *error)
                         n_suppressed);
 }
 
+static udpa_err
+enter(udpai_http *http,
+      const udpai_client *client,
+      udpai_admitted **ret_admitted,
+      udpa_error **ret_error)
+{
+    const size_t max = http->limits.max_connections;
+    http->admission.max = client->is_local ? max + KEPT_FOR_USERS(max) : max;
+    return udpai_admission_enter(&http->admission, client, ret_admitted, ret_error);
+}
+
+/* Users of this machine may have more: where they have, several end for one from elsewhere. */
 static bool
-admit(udpai_http *http, udpa_bytes *address, udpai_admitted **ret_admitted)
+admit(udpai_http *http, const udpai_client *client, udpai_admitted **ret_admitted)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    const udpai_client client = {.address = udpai_bytes_view(address)};
-    if (udpai_admission_enter(&http->admission, &client, ret_admitted, &error) == UDPA_OK)
+    udpa_err err = enter(http, client, ret_admitted, &error);
+    while (err == UDPA_ERR_LIMIT && http->replaces_idle && udpai_http_connections_end_idle(http)) {
+        atomic_fetch_add_explicit(&http->n_replaced, 1, memory_order_relaxed);
+        udpa_error_unref(UDPAI_TAKE(error));
+        err = enter(http, client, ret_admitted, &error);
+    }
+    if (err == UDPA_OK)
         return true;
     udpai_http_log_refused(http, error);
     return false;
+}
+
+/* False: that is not known, or there is no memory. */
+static bool
+know_peer(const udpai_http_listener *self,
+          int fd,
+          const struct sockaddr_storage *address,
+          socklen_t len,
+          udpai_visitor *visitor,
+          udpai_client *client)
+{
+    udpai_local_peer user;
+    visitor->is_secure = self->current || self->place.is_local;
+    if (!self->place.is_local) {
+        visitor->address = address_of(address, len);
+    } else if (udpai_local_peer_of(fd, &user)) {
+        visitor->address = user.address;
+        visitor->identity = user.identity;
+        client->is_local = true;
+        client->uid = user.uid;
+    }
+    if (visitor->address)
+        client->address = udpai_bytes_view(visitor->address);
+    return visitor->address;
 }
 
 /* What is waiting would have the loop turn without end while it cannot be accepted. */
@@ -76,20 +128,16 @@ rest(udpai_http_listener *self)
     udpai_http_set_timer(self->http, &self->rest, udpai_monotonic_ms() + REST_MS);
 }
 
-/* Takes the descriptor, the address and the place. */
+/* Takes the descriptor, what is known of the peer, and the place. */
 static void
-begin(udpai_http_listener *self, int fd, udpa_bytes *address, udpai_admitted *admitted)
+begin(udpai_http_listener *self, int fd, const udpai_visitor *visitor, udpai_admitted *admitted)
 {
     udpai_handed handed = {
         .socket = fd,
         .tls = self->current ? udpai_tls_session_new(self->current) : NULL,
-        .visitor =
-            {
-                .address = address,
-                .trust = self->trust ? udpai_trust_ref(self->trust) : NULL,
-                .is_secure = self->current != NULL,
-            },
+        .visitor = *visitor,
     };
+    handed.visitor.trust = self->trust ? udpai_trust_ref(self->trust) : NULL;
     if (!self->current || handed.tls) {
         udpai_http_connection_begin(&self->place, &handed, admitted);
         return;
@@ -111,14 +159,17 @@ accept_one(udpai_http_listener *self)
     if (fd < 0)
         return errno == ECONNABORTED || errno == EINTR;
     udpai_admitted *admitted = NULL;
-    udpa_bytes *text = self->http->is_stopping ? NULL : address_of(&address, len);
-    if (!text || !admit(self->http, text, &admitted)) {
-        udpa_bytes_unref(text);
+    udpai_visitor visitor = {0};
+    udpai_client client = {0};
+    if (self->http->is_stopping || !know_peer(self, fd, &address, len, &visitor, &client) ||
+        !admit(self->http, &client, &admitted)) {
+        udpai_visitor_done(&visitor);
         close(fd);
         return true;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    begin(self, fd, text, admitted);
+    if (!self->place.is_local)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    begin(self, fd, &visitor, admitted);
     return true;
 }
 
@@ -157,10 +208,18 @@ udpai_http_listener_start(udpai_http_listener *self, udpa_error **ret_error)
 }
 
 void
+udpai_http_listener_close(udpai_http_listener *self)
+{
+    udpai_local_file_remove(&self->file);
+    if (self->fd >= 0)
+        close(self->fd);
+    self->fd = -1;
+}
+
+void
 udpai_http_listener_stop(udpai_http_listener *self)
 {
     udpai_timer_cancel(&self->rest);
     uv_poll_stop(&self->poll);
-    close(self->fd);
-    self->fd = -1;
+    udpai_http_listener_close(self);
 }

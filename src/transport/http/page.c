@@ -9,10 +9,13 @@ typedef struct udpai_http_page_visit {
     udpai_http_message message;
     udpai_http *http;
     udpai_http_exchange *exchange; /* the HTTP thread's; NULL: it has ended */
+    bool is_asked, asks_for_token;
     unsigned status;
     const char *type;
     udpa_bytes *text;
 } bridged;
+
+#define OF(reading) ((bridged *)(reading))
 
 static void
 free_bridged(bridged *self)
@@ -23,14 +26,29 @@ free_bridged(bridged *self)
 }
 
 static void
+ask(udpai_http *http, bridged *self)
+{
+    self->is_asked = true;
+    http->n_asked += !self->reading.page->is_prompt;
+    http->read_page(http->userdata, &self->reading);
+}
+
+static void
 run_answered(udpai_http *http, udpai_http_message *message)
 {
     bridged *self = UDPAI_CONTAINER_OF(message, bridged, message);
     udpai_http_exchange *exchange = self->exchange;
     http->n_bridged--;
+    http->n_asked -= !self->reading.page->is_prompt;
+    udpai_list *next =
+        http->n_asked < UDPAI_HTTP_PAGES_ASKED ? udpai_list_pop(&http->unasked) : NULL;
+    if (next)
+        ask(http, OF(UDPAI_LIST_ENTRY(next, udpai_http_reading, node)));
     if (exchange) {
         exchange->reading = NULL;
         udpai_http_call_set_type(exchange->call, self->type);
+        if (self->asks_for_token)
+            udpai_http_call_ask_for_token(exchange->call);
         udpai_http_exchange_reply(exchange, self->status, self->text);
     }
     free_bridged(self);
@@ -43,11 +61,17 @@ udpai_http_page_answer(udpai_http_reading *reading,
                        const char *type,
                        udpa_bytes *text)
 {
-    bridged *self = (bridged *)reading;
+    bridged *self = OF(reading);
     self->status = status;
     self->type = type;
     self->text = udpa_bytes_ref(text);
     (void)udpai_inbox_push(&self->http->inbox, &self->message.node);
+}
+
+void
+udpai_http_page_ask_for_token(udpai_http_reading *reading)
+{
+    OF(reading)->asks_for_token = true;
 }
 
 static bridged *
@@ -55,13 +79,17 @@ new_bridged(udpai_http_exchange *exchange, udpai_str body)
 {
     udpai_str query = udpai_strbuf_view(&exchange->query);
     udpai_str accept = udpai_strbuf_view(&exchange->accept);
-    bridged *self = udpai_alloc(sizeof(*self) + query.len + accept.len + body.len);
+    udpai_str authorization = udpai_strbuf_view(&exchange->authorization);
+    bridged *self =
+        udpai_alloc(sizeof(*self) + query.len + accept.len + authorization.len + body.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
     self->reading.page = exchange->page;
     self->reading.query = udpai_str_put(&at, query);
     self->reading.accept = udpai_str_put(&at, accept);
+    self->reading.authorization = udpai_str_put(&at, authorization);
+    self->reading.has_authorization = exchange->has_authorization;
     self->reading.body = udpai_str_put(&at, body);
     self->reading.identity = udpai_identity_ref(exchange->guest->visitor.identity);
     udpai_list_init(&self->reading.node);
@@ -81,7 +109,10 @@ udpai_http_page_ask(udpai_http_exchange *exchange, udpai_str body, udpa_error **
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     exchange->reading = self;
     http->n_bridged++;
-    http->read_page(http->userdata, &self->reading);
+    if (exchange->page->is_prompt || http->n_asked < UDPAI_HTTP_PAGES_ASKED)
+        ask(http, self);
+    else
+        udpai_list_append(&http->unasked, &self->reading.node);
     return UDPA_OK;
 }
 
@@ -89,6 +120,13 @@ void
 udpai_http_page_leave(udpai_http_exchange *exchange)
 {
     bridged *left = UDPAI_TAKE(exchange->reading);
-    if (left)
-        left->exchange = NULL;
+    if (!left)
+        return;
+    left->exchange = NULL;
+    if (left->is_asked)
+        return;
+    udpai_list_remove(&left->reading.node);
+    exchange->http->n_bridged--;
+    free_bridged(left);
+    udpai_http_check_end(exchange->http);
 }

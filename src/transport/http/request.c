@@ -21,9 +21,23 @@ put_paths(const udpai_http_place *place, udpai_strbuf *text)
         udpai_strbuf_printf(text, "%s%s", comma, http->routes[i].path);
 }
 
+/* Pages that are served elsewhere come behind those that are here. */
+static bool
+has_moved(const udpai_http_place *place, udpai_str path)
+{
+    const udpai_http *http = place->http;
+    for (size_t i = 0; place->has_pages && i < http->n_moved; i++)
+        if (udpai_str_eq(path, udpai_str_from(http->pages[http->n_pages + i].path)))
+            return true;
+    return false;
+}
+
 static udpa_err
 fail_path(const udpai_http_place *place, udpai_str path, udpa_error **ret_error)
 {
+    if (has_moved(place, path))
+        return udpai_fail(ret_error, UDPA_ERR_NOT_FOUND, "%.*s is %s", UDPAI_SHOWN(path),
+                          place->http->moved);
     if (udpai_str_starts(path, UDPAI_STR(V2_PREFIX)))
         return udpai_fail(ret_error, UDPA_ERR_NOT_FOUND,
                           "%.*s is version 2 of xDS, and here is version 3: set "
@@ -169,7 +183,10 @@ read_page(udpai_http_exchange *self,
     *ret_status = 500;
     udpai_strbuf_append(&self->query, head->query, head->query_len);
     udpai_strbuf_puts(&self->accept, udpai_http_head_value(head, UDPAI_HTTP_ACCEPT));
-    bool is_kept = !udpai_strbuf_failed(&self->query) && !udpai_strbuf_failed(&self->accept);
+    self->has_authorization = head->n_seen[UDPAI_HTTP_AUTHORIZATION] > 0;
+    udpai_strbuf_puts(&self->authorization, udpai_http_head_value(head, UDPAI_HTTP_AUTHORIZATION));
+    bool is_kept = !udpai_strbuf_failed(&self->query) && !udpai_strbuf_failed(&self->accept) &&
+                   !udpai_strbuf_failed(&self->authorization);
     return is_kept ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 

@@ -10,6 +10,16 @@
 static const udpai_admission_words connections = {"connections", "http.max_connections",
                                                   "http.max_connections_per_client"};
 
+udpai_http_counts
+udpai_http_counts_of(const udpai_http *http)
+{
+    return (udpai_http_counts){
+        .n_connections = atomic_load_explicit(&http->n_connections, memory_order_relaxed),
+        .n_rejected = atomic_load_explicit(&http->n_rejected, memory_order_relaxed),
+        .n_replaced = atomic_load_explicit(&http->n_replaced, memory_order_relaxed),
+    };
+}
+
 /* ---- messages ---- */
 
 static void
@@ -180,7 +190,7 @@ open_listeners(udpai_http *http, const udpai_http_options *options, udpa_error *
         const udpai_http_socket *socket = &options->sockets[i];
         udpai_http_listener *listener = &http->listeners[http->n_listeners++];
         *listener = (udpai_http_listener){
-            .place = {http, true, true},
+            .place = {.http = http, .has_rest = true, .has_pages = true},
             .http = http,
             .fd = -1,
             .asks = socket->tls && socket->tls->authorities,
@@ -239,7 +249,8 @@ start(udpai_http *http, udpa_error **ret_error)
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < http->n_listeners && err == UDPA_OK; i++)
         err = udpai_http_listener_start(&http->listeners[i], ret_error);
-    int number = err == UDPA_OK ? udpai_thread_begin(&http->pthread, "udpa-http", run, http) : 0;
+    int number =
+        err == UDPA_OK ? udpai_thread_begin(&http->pthread, http->thread_name, run, http) : 0;
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot start the thread that serves HTTP: %s",
                           strerror(number));
@@ -258,12 +269,17 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     DEFAULT_TO(http->limits.max_connections, UDPAI_HTTP_MAX_CONNECTIONS);
     DEFAULT_TO(http->limits.max_connections_per_client, (http->limits.max_connections + 1) / 2);
     DEFAULT_TO(http->limits.max_body_bytes, UDPAI_HTTP_MAX_BODY_BYTES);
-    udpai_admission_init(&http->admission, &connections, http->limits.max_connections,
-                         http->limits.max_connections_per_client);
+    udpai_admission_init(&http->admission, options->words ? options->words : &connections,
+                         http->limits.max_connections, http->limits.max_connections_per_client);
     http->routes = options->routes;
     http->n_routes = options->n_routes;
     http->pages = options->pages;
     http->n_pages = options->n_pages;
+    http->n_moved = options->n_moved;
+    http->moved = options->moved;
+    http->body_setting = options->body_setting;
+    http->thread_name = options->thread_name ? options->thread_name : "udpa-http";
+    http->replaces_idle = options->replaces_idle;
     http->hosts = options->hosts;
     http->n_hosts = options->n_hosts;
     http->read_page = options->read_page;
@@ -275,6 +291,7 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     udpai_list_init(&http->exchanges);
     udpai_list_init(&http->at_end);
     udpai_list_init(&http->due);
+    udpai_list_init(&http->unasked);
     udpa_err err = udpai_inbox_init(&http->inbox, wake, http);
     http->has_inbox = err == UDPA_OK;
     if (err == UDPA_OK)
@@ -331,8 +348,7 @@ udpai_http_free(udpai_http *http)
         udpai_inbox_done(&http->inbox);
     close_loop(http);
     for (size_t i = 0; i < http->n_listeners; i++) {
-        if (http->listeners[i].fd >= 0)
-            close(http->listeners[i].fd);
+        udpai_http_listener_close(&http->listeners[i]);
         SSL_CTX_free(http->listeners[i].current);
         udpai_trust_unref(http->listeners[i].trust);
     }

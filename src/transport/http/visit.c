@@ -97,6 +97,7 @@ run_begin(udpai_http *http, udpai_http_message *message)
     self->engine.options.events = &udpai_http_exchange_events;
     self->engine.options.userdata = &self->guest;
     self->engine.options.max_body_bytes = http->limits.max_body_bytes;
+    self->engine.options.body_setting = http->body_setting;
     self->engine.head = self->base.head;
     bool has_begun = udpai_http_engine_begin_call(&self->engine, &self->call);
     self->engine.head = self->base.head = udpai_visit_head_free(self->base.head);
@@ -196,7 +197,7 @@ const udpai_visits *
 udpai_http_visits(udpai_http *http, bool rest, bool pages)
 {
     const size_t i = rest + 2 * pages;
-    http->places[i] = (udpai_http_place){http, rest, pages};
+    http->places[i] = (udpai_http_place){.http = http, .has_rest = rest, .has_pages = pages};
     http->place_visits[i] = (udpai_visits){
         .bytes = sizeof(visit),
         .visit = on_visit,

@@ -80,7 +80,11 @@ http_bed_open(http_bed *bed, bool is_second, size_t max_body)
 {
     static const udpai_http_events events = {on_begin, on_complete, on_broken, on_progress,
                                              on_over};
-    const udpai_http_engine_options options = {&events, bed, max_body, 1000};
+    const udpai_http_engine_options options = {.events = &events,
+                                               .userdata = bed,
+                                               .max_body_bytes = max_body,
+                                               .body_setting = "http.max_body_bytes",
+                                               .now_ms = 1000};
     *bed = (http_bed){.now_ms = 1000};
     bed->engine = is_second ? udpai_http2_new(&options) : udpai_http1_new(&options);
     assert_non_null(bed->engine);
