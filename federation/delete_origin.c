@@ -89,7 +89,9 @@ end(udpai_node *node,
         .type_url = udpai_resource_type_url(held->resource),
         .name = udpai_resource_name(held->resource),
     };
-    udpa_err err = udpai_access_check(node->parts.access, deletion->subject, &question, ret_error);
+    udpa_err err = UDPA_OK;
+    if (deletion->subject)
+        err = udpai_access_check(node->parts.access, deletion->subject, &question, ret_error);
     if (err != UDPA_OK || deletion->is_dry_run)
         return err;
     UDPA_AUTO(udpa_resource_unref)

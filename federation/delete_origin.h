@@ -6,11 +6,12 @@
 #include "federation/node.h"
 
 typedef struct udpai_deletion {
-    udpai_str node_id;                /* of the node that has read it */
-    udpai_str type_url;               /* empty: any */
-    udpai_str prefix;                 /* empty: any */
-    bool is_dry_run;                  /* it is only reported */
-    const udpai_acl_subject *subject; /* the client, which takes the action ADMIN for each name */
+    udpai_str node_id;  /* of the node that has read it */
+    udpai_str type_url; /* empty: any */
+    udpai_str prefix;   /* empty: any */
+    bool is_dry_run;    /* it is only reported */
+    const udpai_acl_subject
+        *subject; /* the client, which takes the action ADMIN for each name; NULL: it has that */
     /* Of each, in order of names; an error gives the reason why it stays. */
     void (*notify)(void *userdata, const udpa_resource *resource, const udpa_error *kept);
     void *userdata;

@@ -8,13 +8,14 @@
 #include "model/name.h"
 
 #define DEFAULT_SERVER "127.0.0.1:18000"
-#define DEFAULT_HTTP "127.0.0.1:" UDPAI_CLI_HTTP_PORT
 #define DEFAULT_NAMESPACE "local"
 #define TIMEOUT_MAX_S 86400
 
 enum {
     SERVER = 800,
     HTTP,
+    ADMIN,
+    ADMIN_TOKEN,
     TIMEOUT,
     CA,
     CERTIFICATE,
@@ -30,10 +31,18 @@ static const struct argp_option known_options[] = {
      "UDPACTL_SERVER, else " DEFAULT_SERVER ")",
      2},
     {"verbose", 'v', NULL, 0, "Report which server of several is used, and why others are not", 2},
+    {"admin", ADMIN, "ADDRESS[,...]", 0,
+     "Where the node is administered, unix:PATH or HOST:PORT, for runtime, sources, store, "
+     "replicas "
+     "and delete --origin (default: environment variable UDPACTL_ADMIN, else "
+     "unix:udpa-data/admin.sock, else unix:/var/lib/udpa/admin.sock; with --server: none, see "
+     "--http)",
+     2},
+    {"admin-token", ADMIN_TOKEN, "FILE", 0,
+     "The token to send there (default: environment variable UDPACTL_ADMIN_TOKEN)", 2},
     {"http", HTTP, "HOST:PORT[,...]", 0,
-     "Where the node serves HTTP, which runtime, sources and delete --origin ask (default: the "
-     "host of --server with port " UDPAI_CLI_HTTP_PORT
-     ", else environment variable UDPACTL_HTTP, else " DEFAULT_HTTP ")",
+     "Ask a node with http.admin_pages where it serves HTTP (default with --server: its host with "
+     "port " UDPAI_CLI_HTTP_PORT "; else environment variable UDPACTL_HTTP)",
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "How long to wait for its answers (default 5; xds and bench 20; for what is published 15, for "
@@ -72,12 +81,14 @@ static error_t
 parse(int key, char *argument, struct argp_state *state)
 {
     udpai_cli_options *common = state->input;
-    const char **texts[] = {&common->server,      &common->http,       &common->ca,
-                            &common->certificate, &common->key,        &common->server_name,
-                            &common->node_id,     &common->descriptors};
-    static const int keys[] = {SERVER, HTTP,        CA,      CERTIFICATE,
-                               KEY,    SERVER_NAME, NODE_ID, DESCRIPTORS};
+    const char **texts[] = {&common->server,      &common->http,        &common->ca,
+                            &common->certificate, &common->key,         &common->server_name,
+                            &common->node_id,     &common->descriptors, &common->admin,
+                            &common->admin_token};
+    static const int keys[] = {SERVER,      HTTP,    CA,          CERTIFICATE, KEY,
+                               SERVER_NAME, NODE_ID, DESCRIPTORS, ADMIN,       ADMIN_TOKEN};
     common->has_server |= key == SERVER;
+    common->has_admin |= key == ADMIN;
     common->has_http |= key == HTTP;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(keys); i++)
         if (keys[i] == key) {
@@ -155,7 +166,9 @@ udpai_cli_options_begin(udpai_cli_options *common, const char *node_id)
 {
     *common = (udpai_cli_options){
         .server = environment("UDPACTL_SERVER", DEFAULT_SERVER),
-        .http = environment("UDPACTL_HTTP", DEFAULT_HTTP),
+        .admin = environment("UDPACTL_ADMIN", NULL),
+        .admin_token = environment("UDPACTL_ADMIN_TOKEN", NULL),
+        .http = environment("UDPACTL_HTTP", NULL),
         .node_id = node_id,
         .secrets = UDPA_SECRETS_USED,
     };

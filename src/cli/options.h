@@ -12,6 +12,8 @@
 
 #define UDPAI_CLI_VERSION "0.1.0"
 #define UDPAI_CLI_HTTP_PORT "18080"
+/* Of a node that was started here, and of one by the packages. */
+#define UDPAI_CLI_ADMIN "unix:udpa-data/admin.sock,unix:/var/lib/udpa/admin.sock"
 
 /* The exit code of the program. */
 typedef enum udpai_cli_exit {
@@ -40,6 +42,9 @@ typedef struct udpai_cli_options {
     const char *server;                   /* or several (model/server_list.h) */
     bool has_server;                      /* on the command line */
     bool is_verbose;                      /* which server is used, and why others are not */
+    const char *admin;                    /* where the node is administered; or several */
+    bool has_admin;                       /* on the command line */
+    const char *admin_token;              /* the file */
     const char *http;                     /* where the node has its pages; or several */
     bool has_http;                        /* on the command line */
     const char *ca, *certificate, *key, *server_name;

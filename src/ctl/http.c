@@ -7,13 +7,19 @@
 #include "base/alloc.h"
 #include "cli/client.h"
 #include "cli/table.h"
+#include "endpoint/exposure.h"
 #include "model/server_list.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/http/curl_client.h"
+#include "transport/token_file.h"
 
 #define ANSWER_MAX ((size_t)256 << 20)
 #define WORDS_MAX 1000
+#define UNAUTHORIZED 401
 #define FORBIDDEN 403
+#define NOT_FOUND 404
+#define LOCAL "unix:"
+#define ELSEWHERE "on the admin socket" /* in the words of a node (daemon/rest.c) */
 
 typedef struct request {
     const udpai_ctl_options *options;
@@ -22,7 +28,9 @@ typedef struct request {
     bool goes_on;        /* to the next one, since this one was not reached … */
     udpai_strbuf *tried; /* … and why */
     udpai_ctl_answer *answer;
+    bool is_local;         /* a unix socket */
     udpai_tls_files files; /* that libcurl reads while it asks */
+    udpai_token_file *token;
     CURL *easy;
     struct curl_slist *connect_to, *fields;
     udpai_strbuf url;
@@ -65,6 +73,25 @@ set_tls(request *self)
     return is_set;
 }
 
+static bool
+has_tls(const request *self)
+{
+    return self->options->common.ca && !self->is_local;
+}
+
+static bool
+set_local_address(request *self, const char *path)
+{
+    bool is_set = true;
+    udpai_strbuf_puts(&self->url, "http://localhost");
+    udpai_strbuf_puts(&self->url, path);
+    if (udpai_strbuf_failed(&self->url))
+        return false;
+    SET(CURLOPT_URL, self->url.data);
+    SET(CURLOPT_UNIX_SOCKET_PATH, self->server + strlen(LOCAL));
+    return is_set;
+}
+
 /* A name that the certificate must have takes the place of the host, which is dialled all the
  * same. */
 static bool
@@ -72,6 +99,8 @@ set_address(request *self, const char *path)
 {
     const udpai_ctl_options *options = self->options;
     bool has_name = options->common.ca && options->common.server_name, is_set = true;
+    if (self->is_local)
+        return set_local_address(self, path);
     udpai_strbuf_puts(&self->url, options->common.ca ? "https://" : "http://");
     udpai_strbuf_puts(&self->url, has_name ? options->common.server_name : self->server);
     udpai_strbuf_puts(&self->url, has_name ? strrchr(self->server, ':') : "");
@@ -89,11 +118,38 @@ set_address(request *self, const char *path)
     return is_set && self->connect_to;
 }
 
+/* False without memory. */
+static bool
+add_field(request *self, const char *name, udpai_str value)
+{
+    udpai_strbuf field = {0};
+    udpai_strbuf_puts(&field, name);
+    udpai_strbuf_str(&field, value);
+    struct curl_slist *longer =
+        udpai_strbuf_failed(&field) ? NULL : curl_slist_append(self->fields, field.data);
+    udpai_strbuf_done(&field);
+    if (longer)
+        self->fields = longer;
+    return longer;
+}
+
+static bool
+set_fields(request *self, const udpai_strbuf *body)
+{
+    bool is_set = true;
+    if (body)
+        is_set = add_field(self, "Content-Type: ", UDPAI_STR("application/json"));
+    if (is_set && self->token)
+        is_set = add_field(self, "Authorization: Bearer ", udpai_token_file_token(self->token));
+    SET(CURLOPT_HTTPHEADER, self->fields);
+    return is_set;
+}
+
 static bool
 prepare(request *self, const char *path, const udpai_strbuf *body)
 {
     bool is_set = set_address(self, path);
-    SET(CURLOPT_PROTOCOLS_STR, self->options->common.ca ? "https" : "http");
+    SET(CURLOPT_PROTOCOLS_STR, has_tls(self) ? "https" : "http");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is sent */
     SET(CURLOPT_NOSIGNAL, 1L);
@@ -105,13 +161,11 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, self);
     if (body) {
-        self->fields = curl_slist_append(NULL, "Content-Type: application/json");
-        SET(CURLOPT_HTTPHEADER, self->fields);
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
         SET(CURLOPT_POSTFIELDS, body->data);
     }
-    return is_set && (!body || self->fields) && (!self->options->common.ca || set_tls(self));
+    return is_set && set_fields(self, body) && (!has_tls(self) || set_tls(self));
 }
 
 /* ---- what it comes to ---- */
@@ -129,14 +183,36 @@ was_not_reached(const request *self, CURLcode code)
            code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
 }
 
+/* Of a unix socket libcurl has a host in its words, that nobody has asked for. */
 static void
 note_tried(request *self, CURLcode code)
 {
-    udpai_strbuf_printf(self->tried, "%s%s: %s", self->tried->len ? " | " : "", self->server,
-                        *self->words ? self->words : curl_easy_strerror(code));
+    char room[128];
+    long number = 0;
+    const char *why = *self->words ? self->words : curl_easy_strerror(code);
+    if (self->is_local && curl_easy_getinfo(self->easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK &&
+        number)
+        why = strerror_r((int)number, room, sizeof(room));
+    udpai_strbuf_printf(self->tried, "%s%s: %s", self->tried->len ? " | " : "", self->server, why);
     if (self->options->common.is_verbose && self->has_next)
-        udpai_cli_note("cannot ask %s: %s", self->server,
-                       *self->words ? self->words : curl_easy_strerror(code));
+        udpai_cli_note("cannot ask %s: %s", self->server, why);
+}
+
+static void
+note_where(const request *self)
+{
+    if (self->is_local)
+        udpai_cli_note(
+            "Where the node is administered, it prints at its start; --admin unix:PATH or "
+            "HOST:PORT[,...], or the environment variable UDPACTL_ADMIN, gives it to "
+            "udpactl. The file of a unix socket is for the user of the node.");
+    else
+        udpai_cli_note(
+            "Where the node is administered is given by --admin unix:PATH or "
+            "HOST:PORT[,...], or by the environment variable UDPACTL_ADMIN%s. --http and "
+            "UDPACTL_HTTP are for a node with 'http: {admin_pages: true}', and say where "
+            "its http.sockets are.",
+            self->options->common.ca ? "" : "; --ca FILE makes it TLS");
 }
 
 static udpai_cli_exit
@@ -163,11 +239,7 @@ report_failure(request *self, CURLcode code)
                            *self->words ? self->words : curl_easy_strerror(code));
     else
         udpai_cli_complain("cannot ask %s", self->tried->data ? self->tried->data : self->server);
-    udpai_cli_note(
-        "Where the node serves HTTP is given by --http HOST:PORT[,...], or by the environment "
-        "variable UDPACTL_HTTP%s; the node is started with --http, or has http.sockets "
-        "in its bootstrap file.",
-        options->common.ca ? "" : "; --ca FILE makes it TLS");
+    note_where(self);
     return UDPAI_CLI_NO_CONNECTION;
 }
 
@@ -186,14 +258,30 @@ perform(request *self, const char *path, const udpai_strbuf *body)
     return UDPAI_CLI_GOOD;
 }
 
+/* It is as good as a password, so it does not pass where others could read it. */
+static udpa_err
+read_token(request *self, udpa_error **ret_error)
+{
+    const char *file = self->options->common.admin_token;
+    if (!file)
+        return UDPA_OK;
+    if (!self->is_local && !has_tls(self) && !udpai_exposure_is_loopback(self->server))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "--admin-token: a token is not sent in the clear to %s: give --ca FILE",
+                          self->server);
+    return udpai_token_file_open(&self->token, file, ret_error);
+}
+
 static udpa_err
 read_files(request *self, udpa_error **ret_error)
 {
     const udpai_tls_paths paths = {.certificate = self->options->common.certificate,
                                    .private_key = self->options->common.key,
                                    .authorities = self->options->common.ca};
-    udpa_err err = udpai_http_address_check(self->server, ret_error);
-    return err || !self->options->common.ca
+    udpa_err err = self->is_local ? UDPA_OK : udpai_http_address_check(self->server, ret_error);
+    if (err == UDPA_OK)
+        err = read_token(self, ret_error);
+    return err || !has_tls(self)
                ? err
                : udpai_tls_files_read(&self->files, &paths, (int64_t)time(NULL), ret_error);
 }
@@ -212,6 +300,7 @@ ask_one(request *self, const char *path, const udpai_strbuf *body)
     curl_slist_free_all(self->fields);
     udpai_strbuf_done(&self->url);
     udpai_tls_files_done(&self->files);
+    udpai_token_file_free(self->token);
     udpai_free(self->server);
     return result;
 }
@@ -237,6 +326,7 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
                         .tried = &tried};
         if (!self.server)
             udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        self.is_local = self.server && strncmp(self.server, LOCAL, strlen(LOCAL)) == 0;
         result = self.server ? ask_one(&self, path, body) : UDPAI_CLI_REFUSED;
         if (!self.goes_on)
             break;
@@ -252,10 +342,19 @@ udpai_ctl_http_refused(const udpai_ctl_options *options,
 {
     udpai_strbuf words = {0};
     udpai_ctl_answer_words(answer, &words);
+    if (answer->status == NOT_FOUND && words.len && strstr(words.data, ELSEWHERE)) {
+        udpai_cli_complain("%s has no pages of administration: give --admin unix:PATH or "
+                           "HOST:PORT, which the node prints at its start; or have it serve them "
+                           "there, too, by 'http: {admin_pages: true}'",
+                           options->common.http);
+        udpai_strbuf_done(&words);
+        return UDPAI_CLI_REFUSED;
+    }
     udpai_cli_complain("%s has answered %ld%s%s%s", options->common.http, answer->status,
                        words.len ? ": " : "", words.len ? words.data : "",
                        answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
-                                                   : hint);
+                       : answer->status == UNAUTHORIZED ? "; --admin-token FILE sends it"
+                                                        : hint);
     udpai_strbuf_done(&words);
     return UDPAI_CLI_REFUSED;
 }

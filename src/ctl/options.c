@@ -347,15 +347,12 @@ has_host_before(udpai_str list, udpai_str until, udpai_str host)
     return false;
 }
 
-/* Pages of a node have an address of their own. Of the node of --server it is the usual one, so
- * that nothing is asked of, or changed at, another node; a unix socket has no host. */
+/* Of the node of --server it is the usual one; a unix socket has no host. */
 static void
-choose_http(udpai_ctl_options *given)
+choose_http_of_server(udpai_ctl_options *given)
 {
     udpai_strbuf http = {0};
     udpai_str rest = udpai_str_from(given->common.server), server;
-    if (!given->common.has_server || given->common.has_http)
-        return;
     while (udpai_server_list_cut(&rest, &server)) {
         const char *colon = server.len ? memrchr(server.data, ':', server.len) : NULL;
         udpai_str host = {server.data, colon ? (size_t)(colon - server.data) : 0};
@@ -372,6 +369,22 @@ choose_http(udpai_ctl_options *given)
     if (!given->http_of_server)
         abort();
     given->common.http = given->http_of_server;
+}
+
+/* Pages of a node have an address of their own. What the command line has goes before the
+ * environment; and with a server there nothing is asked of, or changed at, the node that is here.
+ */
+static void
+choose_http(udpai_ctl_options *given)
+{
+    udpai_cli_options *common = &given->common;
+    bool is_of_server = !common->has_admin && !common->has_http && common->has_server;
+    if (is_of_server)
+        choose_http_of_server(given);
+    else if (common->admin && (common->has_admin || !common->has_http))
+        common->http = common->admin;
+    if (!common->http)
+        common->http = common->admin ? common->admin : UDPAI_CLI_ADMIN;
 }
 
 /* A file to restore from has all that there is, and has the authority of each. */

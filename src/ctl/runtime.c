@@ -25,7 +25,7 @@ report_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
         options, answer,
         has_no_admin ? " (runtime.layers in the bootstrap file of the node: one with "
                        "admin_layer: {}); nothing was changed"
-        : answer->status == NOT_FOUND ? "; is it a node of UDPA that serves HTTP there?"
+        : answer->status == NOT_FOUND ? "; is it a node of UDPA that is administered there?"
                                       : "");
 }
 

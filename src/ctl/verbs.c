@@ -117,7 +117,7 @@ static const udpai_ctl_verb verbs[] = {
              "  --node-id ID           what was published as this node (default udpactl)\n"
              "  --wait                 then wait until all subscribers have acknowledged it\n"
              "  --dry-run              with --origin: only show what would go\n"
-             "  --http HOST:PORT       with --origin: where the node serves HTTP\n"},
+             "  --admin ADDRESS        with --origin: where the node is administered\n"},
     {.name = "wait",
      .run = udpai_ctl_wait_command,
      .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE |
@@ -147,8 +147,7 @@ static const udpai_ctl_verb verbs[] = {
      .text = "Show the effective values, or what each layer has; set values in the layer of\n"
              "the administrator, or remove what was set there.\n"
              "\n"
-             "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
-             "                         --server, else 127.0.0.1, with port 18080)\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
              "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
              "  --sort-by COLUMN, --no-headers\n"
              "                         of tables\n"},
@@ -165,8 +164,7 @@ static const udpai_ctl_verb verbs[] = {
              "takes over what its directory has; prints what to do.\n"
              "\n"
              "  --dry-run              of accept and push: only show what would be lost\n"
-             "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
-             "                         --server, else 127.0.0.1, with port 18080)\n"},
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"},
     {.name = "sources",
      .run = udpai_ctl_sources_command,
      .summary = "accept what a source does not name any more",
@@ -175,8 +173,7 @@ static const udpai_ctl_verb verbs[] = {
              "holds because it is so much (max_withdrawal).\n"
              "\n"
              "  --as-source            at the source itself; NAME is its node id\n"
-             "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
-             "                         --server, else 127.0.0.1, with port 18080)\n"},
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"},
     {.name = "replicas",
      .run = udpai_ctl_replicas_command,
      .summary = "share clients evenly among the replicas of the node",
@@ -185,8 +182,7 @@ static const udpai_ctl_verb verbs[] = {
              "that these clients connect again, to another replica.\n"
              "\n"
              "  --over TIME            in this time, such as 30s (default 10s) or 5m\n"
-             "  --http HOST:PORT       where a replica serves HTTP (default: the host of\n"
-             "                         --server, else 127.0.0.1, with port 18080)\n"},
+             "  --admin ADDRESS        where a replica is administered: unix:PATH or HOST:PORT\n"},
     {.name = "validate",
      .group = "Check",
      .run = udpai_ctl_validate,

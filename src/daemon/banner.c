@@ -57,6 +57,21 @@ print_socket(const udpai_plan_socket *socket, int port, const char *what)
            is_passed ? socket->address : "", what, admission_of(socket, address));
 }
 
+/* Not "listening on", by which programs that read this find where clients connect. */
+static void
+print_admin(const udpai_plan *plan, const int *ports)
+{
+    for (size_t i = 0; ports && i < plan->admin_sockets.n; i++) {
+        const udpai_plan_socket *socket = &plan->admin_sockets.items[i];
+        char address[300];
+        udpai_banner_address(address, sizeof(address), socket->address, ports[i]);
+        printf("  admin socket %s (%s)\n", address,
+               socket->is_local         ? "for the user of this node"
+               : plan->admin_token_file ? "for clients with the token"
+                                        : admission_of(socket, address));
+    }
+}
+
 static const char *
 served_at(const udpai_plan_socket *socket)
 {
@@ -73,6 +88,7 @@ print_sockets(const udpai_plan *plan, const udpai_ports *ports)
         print_socket(&plan->sockets.items[i], ports->grpc[i], served_at(&plan->sockets.items[i]));
     for (size_t i = 0; i < plan->http_sockets.n; i++)
         print_socket(&plan->http_sockets.items[i], ports->http[i], "UDPA and xDS v3 over REST");
+    print_admin(plan, ports->admin);
 }
 
 static void

@@ -13,6 +13,7 @@ void udpai_banner_address(char *room, size_t size, const char *address, int port
 /* Those that the plan's sockets really have. */
 typedef struct udpai_ports {
     const int *grpc, *http;
+    const int *admin; /* NULL: there are none */
 } udpai_ports;
 
 /* To standard output. */

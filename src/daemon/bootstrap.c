@@ -84,7 +84,11 @@ envoy_field(const udpai_tree *root)
     static const struct {
         const char *outer, *inner, *path;
     } fields[] = {
-        {"admin", NULL, "admin"},
+        {"admin", "address", "admin.address"},
+        {"admin", "access_log", "admin.access_log"},
+        {"admin", "accessLog", "admin.access_log"},
+        {"admin", "access_log_path", "admin.access_log_path"},
+        {"admin", "accessLogPath", "admin.access_log_path"},
         {"dynamic_resources", NULL, "dynamic_resources"},
         {"dynamicResources", NULL, "dynamic_resources"},
         {"layered_runtime", NULL, "layered_runtime"},

@@ -48,6 +48,7 @@ static const udpai_field fields[] = {
      .is_replaced = is_listen_given,
      .use = udpai_use_sockets},
     {.name = "http", .of = &udpai_section_http, .use = udpai_use_http},
+    {.name = "admin", .of = &udpai_section_admin, .use = udpai_use_admin},
     {.name = "acl", .of = &udpai_section_acl, .use = udpai_use_acl, .is_taken_over = true},
     {.name = "signatures",
      .of = &udpai_section_signatures,

@@ -10,6 +10,7 @@
 #include "daemon/health_pages.h"
 #include "daemon/metrics_page.h"
 #include "daemon/page_body.h"
+#include "daemon/rest.h"
 #include "daemon/runtime_pages.h"
 #include "daemon/store_page.h"
 #include "endpoint/host.h"
@@ -31,45 +32,70 @@ struct udpai_pages {
     const udpai_plan *plan;
     udpai_metrics_page *metrics;
     udpai_health_pages health;
+    udpai_rest *const *admin;
+    uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
 };
 
 enum {
+    METRICS,
+    READY,
+    LIVEZ,
+    READYZ,
     RUNTIME,
     MODIFY,
     STATS,
     PROMETHEUS,
-    METRICS,
     ACCEPT,
     DELETE,
     REBALANCE,
-    READY,
-    LIVEZ,
-    READYZ,
     STORE,
     STORE_ACCEPT,
     STORE_PUSH,
     STORE_RESEAL,
     STORE_MIGRATE,
+    INDEX,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
+    [METRICS] = {.path = "/metrics"},
+    [READY] = {.path = "/ready"},
+    [LIVEZ] = {.path = "/livez", .is_prompt = true},
+    [READYZ] = {.path = "/readyz"},
     [RUNTIME] = {.path = "/runtime"},
     [MODIFY] = {.path = "/runtime_modify", .is_post = true},
     [STATS] = {.path = "/stats"},
     [PROMETHEUS] = {.path = "/stats/prometheus"},
-    [METRICS] = {.path = "/metrics"},
     [ACCEPT] = {.path = "/sources_accept", .is_post = true},
     [DELETE] = {.path = "/origins_delete", .is_post = true},
     [REBALANCE] = {.path = "/replicas_rebalance", .is_post = true},
-    [READY] = {.path = "/ready"},
-    [LIVEZ] = {.path = "/livez", .is_prompt = true},
-    [READYZ] = {.path = "/readyz"},
     [STORE] = {.path = "/store"},
     [STORE_ACCEPT] = {.path = "/store_accept", .is_post = true},
     [STORE_PUSH] = {.path = "/store_push", .is_post = true},
     [STORE_RESEAL] = {.path = "/store_reseal", .is_post = true},
     [STORE_MIGRATE] = {.path = "/store_migrate", .is_post = true},
+    [INDEX] = {.path = "/"},
+};
+
+/* A line of the index for each. */
+static const char *const summaries[UDPAI_PAGES] = {
+    [METRICS] = "all metrics, for Prometheus",
+    [READY] = "200 once all sources have synchronized",
+    [LIVEZ] = "200 while the node's threads make progress",
+    [READYZ] = "200 while the node should have clients; ?verbose has the reasons",
+    [RUNTIME] = "values that change while the node runs, by layer",
+    [MODIFY] = "?KEY=VALUE sets some of them; an empty value removes it",
+    [STATS] = "counters, a line for each",
+    [PROMETHEUS] = "the same, for Prometheus",
+    [ACCEPT] = "?NAME accepts that a source does not name what it named before",
+    [DELETE] = "?NODE deletes what a node has read that will not come back; &dry_run only shows it",
+    [REBALANCE] = "spreads clients over replicas; ?over_ms=NUMBER",
+    [STORE] = "why a replica holds what etcd has",
+    [STORE_ACCEPT] = "takes what etcd has; ?dry_run only shows what would go",
+    [STORE_PUSH] = "writes what etcd lacks; ?dry_run only shows it",
+    [STORE_RESEAL] = "encrypts secrets in etcd with the first key; ?look=true only shows how far",
+    [STORE_MIGRATE] = "moves the store to the other engine, with the next start",
+    [INDEX] = "this list",
 };
 
 /* ---- answering ---- */
@@ -93,11 +119,13 @@ answer_error(udpai_http_reading *reading, udpa_err err, const udpa_error *error)
                       : err == UDPA_ERR_UNAUTHENTICATED ? 401
                                                         : 400;
     udpai_strbuf_printf(&text, "%s\n", udpa_error_message(error));
+    if (status == 401)
+        udpai_http_page_ask_for_token(reading);
     answer_text(reading, status, TEXT, &text);
 }
 
 static udpa_err
-check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
+check_rules(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
 {
     const udpai_acl_subject subject = {.identity = reading->identity};
     udpai_acl_question question = {
@@ -125,6 +153,30 @@ check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_er
     }
     return udpai_node_check_access(udpai_endpoint_node(self->endpoint), &subject, &question,
                                    ret_error);
+}
+
+static bool
+is_open(const udpai_pages *self, const udpai_http_reading *reading)
+{
+    size_t page = (size_t)(reading->page - udpai_pages_all);
+    return (page == METRICS && self->plan->has_open_metrics) ||
+           (page == READYZ && self->plan->has_open_health);
+}
+
+static udpa_err
+check_access(udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
+{
+    if (is_open(self, reading) || reading->access == UDPAI_PAGE_BY_TOKEN)
+        return UDPA_OK;
+    if (reading->access == UDPAI_PAGE_BY_RULES)
+        return check_rules(self, reading, ret_error);
+    self->n_unauthenticated++;
+    return udpai_fail(ret_error, UDPA_ERR_UNAUTHENTICATED,
+                      reading->access == UDPAI_PAGE_NO_TOKEN
+                          ? "this takes the token of admin.token_file: send 'Authorization: Bearer "
+                            "TOKEN'; or a client certificate"
+                          : "what was sent as Authorization is not 'Bearer TOKEN' with the token "
+                            "that the file of admin.token_file has now");
 }
 
 /* What is changed by the path and by the body alike. */
@@ -226,9 +278,10 @@ delete_origin(const udpai_pages *self,
     const udpai_acl_subject subject = {.identity = reading->identity};
     udpai_strbuf form;
     udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
+    bool may_all = reading->access == UDPAI_PAGE_BY_TOKEN;
     if (err == UDPA_OK)
         err = udpai_delete_page(udpai_endpoint_node(self->endpoint), udpai_strbuf_view(&form),
-                                &subject, text, ret_error);
+                                may_all ? NULL : &subject, text, ret_error);
     udpai_strbuf_done(&form);
     udpai_endpoint_touch(self->endpoint);
     return err;
@@ -388,18 +441,51 @@ put_gauge(udpai_strbuf *text, const char *name, uint64_t value)
 }
 
 static void
+put_counter(udpai_strbuf *text, const char *name, uint64_t value)
+{
+    udpai_strbuf_printf(text, "# TYPE udpa_%s_total counter\nudpa_%s_total %" PRIu64 "\n", name,
+                        name, value);
+}
+
+static void
 put_streams_metrics(const udpai_pages *self, udpai_strbuf *text)
 {
     const udpai_service *spread = udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD);
     const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
-    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++) {
-        const char *name = udpai_stream_counter_name(i);
-        udpai_strbuf_printf(text, "# TYPE udpa_%s_total counter\nudpa_%s_total %" PRIu64 "\n", name,
-                            name, counts.n[i]);
-    }
+    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
+        put_counter(text, udpai_stream_counter_name(i), counts.n[i]);
     put_gauge(text, "client_streams", counts.n_clients);
     if (spread)
         put_gauge(text, "client_streams_share", udpai_spread_service_facts(spread).share);
+}
+
+static void
+put_index(udpai_strbuf *text)
+{
+    for (size_t i = 0; i < UDPAI_PAGES; i++)
+        udpai_strbuf_printf(text, "%-4s %-20s %s\n", udpai_pages_all[i].is_post ? "POST" : "GET",
+                            udpai_pages_all[i].path, summaries[i]);
+}
+
+static void
+put_admin(const udpai_pages *self, udpai_strbuf *text)
+{
+    const udpai_http_counts counts = udpai_rest_counts(*self->admin);
+    udpai_strbuf_printf(
+        text,
+        "admin_connections: %zu\nadmin_connections_rejected: %" PRIu64
+        "\nadmin_connections_replaced: %" PRIu64 "\nadmin_requests_unauthenticated: %" PRIu64 "\n",
+        counts.n_connections, counts.n_rejected, counts.n_replaced, self->n_unauthenticated);
+}
+
+static void
+put_admin_metrics(const udpai_pages *self, udpai_strbuf *text)
+{
+    const udpai_http_counts counts = udpai_rest_counts(*self->admin);
+    put_gauge(text, "admin_connections", counts.n_connections);
+    put_counter(text, "admin_connections_rejected", counts.n_rejected);
+    put_counter(text, "admin_connections_replaced", counts.n_replaced);
+    put_counter(text, "admin_requests_unauthenticated", self->n_unauthenticated);
 }
 
 /* What needs no rule. False: it is not such a page. */
@@ -417,7 +503,7 @@ answer_to_all(const udpai_pages *self, udpai_http_reading *reading)
 }
 
 static udpa_err
-answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
+answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
     udpai_strbuf text = {0};
     const udpai_runtime *runtime = &self->runtime->runtime;
@@ -434,6 +520,9 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     case READYZ:
         udpai_readyz_page(&self->health, reading);
         return UDPA_OK;
+    case INDEX:
+        put_index(&text);
+        break;
     case RUNTIME:
         type = JSON;
         udpai_runtime_page(runtime, self->plan, &text);
@@ -463,6 +552,7 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);
         put_streams(self, &text);
+        put_admin(self, &text);
         put_directories(self, &text, put_number);
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, &text);
         udpai_store_stats(self->endpoint, &text);
@@ -470,6 +560,7 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     default:
         udpai_runtime_prometheus_page(&statistics, &text);
         put_streams_metrics(self, &text);
+        put_admin_metrics(self, &text);
         put_directories(self, &text, put_gauge);
         udpai_strbuf_puts(&text, "# TYPE udpa_source_held gauge\n");
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, &text);
@@ -518,6 +609,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->runtime = env->runtime;
     self->replicas = env->replicas;
     self->plan = env->plan;
+    self->admin = env->admin;
     self->health = (udpai_health_pages){env->liveness, env->readiness};
     const udpai_metrics_page_env metrics = {
         .endpoint = env->endpoint,

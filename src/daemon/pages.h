@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages that udpad serves on its HTTP sockets, for people and tools: what there is to see, and
- * for which peers. The HTTP thread asks, the loop answers. */
+/* The pages that udpad serves on its admin sockets and on its HTTP sockets, for people and tools:
+ * what there is to see, and for which peers. An HTTP thread asks, the loop answers. */
 #ifndef UDPAI_DAEMON_PAGES_H
 #define UDPAI_DAEMON_PAGES_H
 
@@ -14,8 +14,20 @@
 
 typedef struct udpai_pages udpai_pages;
 
-#define UDPAI_PAGES 16
+/* The first ones are on sockets of HTTP anyway, the next ones by the setting http.admin_pages; all
+ * are on admin sockets. */
+#define UDPAI_PAGES_FOR_ALL 4
+#define UDPAI_PAGES_AT_HTTP 16
+#define UDPAI_PAGES 17
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
+
+/* What a client has shown, as a reading has it in `access`. */
+typedef enum udpai_page_access {
+    UDPAI_PAGE_BY_RULES, /* those of the ACL decide */
+    UDPAI_PAGE_BY_TOKEN, /* it may all */
+    UDPAI_PAGE_NO_TOKEN,
+    UDPAI_PAGE_WRONG_TOKEN,
+} udpai_page_access;
 
 /* Everything is borrowed until the end. */
 typedef struct udpai_pages_env {
@@ -29,6 +41,7 @@ typedef struct udpai_pages_env {
     udpai_durable_engine *const *engine; /* SQLite */
     const udpai_liveness *liveness;
     udpai_readiness *readiness;
+    struct udpai_rest *const *admin; /* the admin sockets */
 } udpai_pages_env;
 
 udpa_err

@@ -65,6 +65,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_tls_files_done(&plan->etcd_tls);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->http_sockets);
+    udpai_vector_done(&plan->admin_sockets);
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);

@@ -109,6 +109,11 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
+    bool has_admin_pages, has_open_metrics, has_open_health; /* of pages on sockets of HTTP */
+    UDPAI_VECTOR(udpai_plan_socket) admin_sockets;
+    udpai_http_limits admin_limits;
+    const char *admin_token_file; /* NULL: none */
+    bool is_admin_chosen;         /* that socket is our choice: the node starts without it, too */
     const udpai_str *http_hosts;
     size_t n_http_hosts;
     udpai_http_route http_routes[UDPAI_XDS_POLLS + 3];

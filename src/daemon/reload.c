@@ -46,6 +46,13 @@ replace_http(void *userdata, size_t index, const udpai_tls_files *files, udpa_er
 }
 
 static udpa_err
+replace_admin(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    return udpai_rest_replace_tls(self->env.admin, index, files, ret_error);
+}
+
+static udpa_err
 replace_dialled(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
 {
     const udpai_reload *self = userdata;
@@ -167,10 +174,13 @@ add_users(udpai_reload *self)
 {
     const udpai_plan *plan = self->env.plan;
     const udpai_certificate_user socket = {.kind = "socket", .replace = replace_socket},
-                                 http = {.kind = "HTTP socket", .replace = replace_http};
+                                 http = {.kind = "HTTP socket", .replace = replace_http},
+                                 admin = {.kind = "admin socket", .replace = replace_admin};
     udpa_err err = add_sockets(self, plan->sockets.items, plan->sockets.n, &socket);
     if (err == UDPA_OK && self->env.rest)
         err = add_sockets(self, plan->http_sockets.items, plan->http_sockets.n, &http);
+    if (err == UDPA_OK && self->env.admin)
+        err = add_sockets(self, plan->admin_sockets.items, plan->admin_sockets.n, &admin);
     if (err == UDPA_OK)
         err = add_dialled(self);
     if (err == UDPA_OK && self->env.replicas && plan->etcd.tls)

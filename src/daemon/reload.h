@@ -23,7 +23,7 @@ typedef struct udpai_reload_env {
     const char *config_file; /* NULL: none */
     udpai_problems *problems;
     udpai_server_tls *const *tls;
-    udpai_rest *rest;             /* NULL: none */
+    udpai_rest *rest, *admin;     /* NULL: none */
     udpai_replicas *replicas;     /* NULL: none */
     udpai_durable_engine *engine; /* SQLite; NULL: nothing is kept */
     udpai_directories *directories;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sockets of REST: their certificates, and their end, which comes before the stream thread's.
- * All of it belongs to the loop's thread. */
+/* The sockets of REST, and those of administration: their certificates, and their end, which comes
+ * before the stream thread's. Each kind has a thread of its own, so that what is asked of the one
+ * is not held up by the other. All of it belongs to the loop's thread. */
 #ifndef UDPAI_DAEMON_REST_H
 #define UDPAI_DAEMON_REST_H
 
@@ -22,7 +23,13 @@ typedef struct udpai_rest_env {
 /* Listens where the plan has it, and serves what sockets of gRPC serve besides; *ret_rest stays
  * NULL if that is nowhere. */
 udpa_err udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error);
-/* Of the plan's socket with this index. */
+/* The same of the plan's admin sockets, which have pages alone. One that nobody has asked for may
+ * be missing, which is logged. */
+udpa_err
+udpai_rest_open_admin(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error);
+/* Of connections; of NULL there are none. */
+udpai_http_counts udpai_rest_counts(const udpai_rest *rest);
+/* Of its plan's socket with this index. */
 int udpai_rest_port(const udpai_rest *rest, size_t index);
 /* Other certificates of it for handshakes from now on. */
 udpa_err udpai_rest_replace_tls(udpai_rest *rest,

@@ -41,7 +41,7 @@ check_tls_files(const udpai_value *value)
                                              tls->client_ca_file, tls->crl_file});
 }
 
-static const udpai_section server_tls = {
+const udpai_section udpai_section_server_tls = {
     UDPAI_SECTION(server_tls, tls_fields),
     .check_files = check_tls_files,
 };
@@ -134,7 +134,7 @@ static const udpai_field socket_fields[] = {
     {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_place_check},
     {.name = "max_message_bytes", UDPAI_MESSAGE_BYTES},
     {.name = "keepalive", .of = &udpai_section_keepalive},
-    {.name = "tls", .of = &server_tls},
+    {.name = "tls", .of = &udpai_section_server_tls},
     {.name = "insecure"},
     {.name = "proxy_protocol", .of = &proxy_protocol},
     {.name = "also_serves", .check = check_service},
@@ -356,7 +356,7 @@ static const udpai_field http_socket_fields[] = {
     {.name = "keepalive", .check = check_is_of_grpc},
     {.name = "proxy_protocol", .check = check_is_of_grpc},
     {.name = "also_serves", .check = check_has_all},
-    {.name = "tls", .of = &server_tls},
+    {.name = "tls", .of = &udpai_section_server_tls},
     {.name = "insecure"},
 };
 
@@ -389,6 +389,13 @@ check_host(const char *host, udpa_error **ret_error)
                       host);
 }
 
+static void
+check_open_page(const udpai_value *value)
+{
+    if (value->number == UDPA__CONFIG__V1__HTTP__PAGE__UNKNOWN)
+        udpai_value_error(value, "", "is no page: write METRICS or HEALTH");
+}
+
 static bool
 is_http_replaced(const udpai_options *options)
 {
@@ -405,6 +412,8 @@ static const udpai_field http_fields[] = {
      UDPAI_TO(http_limits.max_body_bytes)},
     {.name = "hosts", .word = check_host},
     {.name = "max_connections_per_client", UDPAI_TO(http_limits.max_connections_per_client)},
+    {.name = "admin_pages", UDPAI_TO(has_admin_pages)},
+    {.name = "open_pages", .check = check_open_page},
 };
 
 const udpai_section udpai_section_http = {UDPAI_SECTION(http, http_fields)};
@@ -471,6 +480,10 @@ udpai_use_http(udpai_plan *plan, const udpai_options *options, udpa_error **ret_
     use_routes(plan);
     if (http && http->hold && plan->http_limits.hold_ms == 0)
         plan->http_limits.hold_ms = 1; /* 0 is the default */
+    for (size_t i = 0; http && i < http->n_open_pages; i++) {
+        plan->has_open_metrics |= http->open_pages[i] == UDPA__CONFIG__V1__HTTP__PAGE__METRICS;
+        plan->has_open_health |= http->open_pages[i] == UDPA__CONFIG__V1__HTTP__PAGE__HEALTH;
+    }
     if (http) {
         err = udpai_plan_words(plan, http->hosts, http->n_hosts, &plan->http_hosts);
         plan->n_http_hosts = http->n_hosts;

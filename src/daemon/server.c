@@ -50,13 +50,14 @@ typedef struct server {
     udpai_event_writer *sinks; /* NULL: nothing is written */
     udpai_daemon_runtime *runtime;
     udpai_pages *pages;
-    udpai_rest *rest; /* NULL: none */
+    udpai_rest *rest;  /* NULL: none */
+    udpai_rest *admin; /* NULL: none */
     udpai_reload *reload;
     udpai_workers *workers;               /* NULL: none */
     udpa_error *lost;                     /* one of them was, and why */
     UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports;              /* of each socket */
-    UDPAI_VECTOR(int) http_ports;
+    UDPAI_VECTOR(int) http_ports, admin_ports;
     uv_signal_t signals[4];
     uv_timer_t handing_on; /* until it stops */
     uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
@@ -85,6 +86,13 @@ on_rest_closed(void *userdata)
 }
 
 static void
+on_admin_closed(void *userdata)
+{
+    server *self = userdata;
+    udpai_rest_close(self->rest, on_rest_closed, self);
+}
+
+static void
 stop(server *self)
 {
     if (self->is_stopping)
@@ -105,7 +113,7 @@ stop(server *self)
     udpai_readers_close(self->readers);
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
-    udpai_rest_close(self->rest, on_rest_closed, self);
+    udpai_rest_close(self->admin, on_admin_closed, self);
 }
 
 static void
@@ -115,6 +123,7 @@ server_done(server *self)
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
     udpai_rest_free(self->rest);
+    udpai_rest_free(self->admin);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
     udpai_reported_load_close(self->reported_load);
     for (size_t i = 0; i < self->tls.n; i++)
@@ -126,6 +135,7 @@ server_done(server *self)
     udpai_deprecations_free(self->deprecations);
     udpai_validator_unref(self->validator);
     udpai_vector_done(&self->http_ports);
+    udpai_vector_done(&self->admin_ports);
     udpai_liveness_free(self->liveness);
 }
 
@@ -514,6 +524,7 @@ open_reload(server *self, udpa_error **ret_error)
         .problems = &self->problems,
         .tls = self->tls.items,
         .rest = self->rest,
+        .admin = self->admin,
         .replicas = self->replicas,
         .engine = self->engine,
         .directories = self->directories,
@@ -522,6 +533,17 @@ open_reload(server *self, udpa_error **ret_error)
         .follower = self->runtime->follower,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
+}
+
+static udpa_err
+note_ports(server *self, udpa_error **ret_error)
+{
+    bool is_noted = true;
+    for (size_t i = 0; i < self->plan->http_sockets.n; i++)
+        is_noted &= udpai_vector_push(&self->http_ports, udpai_rest_port(self->rest, i));
+    for (size_t i = 0; self->admin && i < self->plan->admin_sockets.n; i++)
+        is_noted &= udpai_vector_push(&self->admin_ports, udpai_rest_port(self->admin, i));
+    return is_noted ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
 static udpa_err
@@ -538,6 +560,7 @@ open_http(server *self, udpa_error **ret_error)
         .engine = &self->engine,
         .liveness = self->liveness,
         .readiness = &self->readiness,
+        .admin = &self->admin,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
     const udpai_rest_env env = {
@@ -549,10 +572,9 @@ open_http(server *self, udpa_error **ret_error)
     };
     if (err == UDPA_OK)
         err = udpai_rest_open(&self->rest, &env, ret_error);
-    for (size_t i = 0; i < plan->http_sockets.n && err == UDPA_OK; i++)
-        if (!udpai_vector_push(&self->http_ports, udpai_rest_port(self->rest, i)))
-            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    return err;
+    if (err == UDPA_OK)
+        err = udpai_rest_open_admin(&self->admin, &env, ret_error);
+    return err == UDPA_OK ? note_ports(self, ret_error) : err;
 }
 
 static void
@@ -650,7 +672,8 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {
         udpai_banner_print(self.plan, self.schema, self.options,
-                           &(udpai_ports){self.ports.items, self.http_ports.items});
+                           &(udpai_ports){self.ports.items, self.http_ports.items,
+                                          self.admin ? self.admin_ports.items : NULL});
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
     bool was_stopped = err == UDPA_ERR_CLOSED && self.is_stopping;

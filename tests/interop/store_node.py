@@ -52,7 +52,7 @@ class StoreNode(Controlled):
     def __init__(self, test, cluster, name, port=None):
         self.test, self.cluster, self.name = test, cluster, name
         self.port, self.http = port or free_ports(1)[0], free_ports(1)[0]
-        self.address, self.how = f'127.0.0.1:{self.port}', ('--http', f'127.0.0.1:{self.http}')
+        self.address, self.how = f'127.0.0.1:{self.port}', ('--admin', f'unix:{test.work / name}/data/admin.sock')
         self.home = test.work / name
         self.directory = self.home / 'data'
         self.home.mkdir(exist_ok=True)
@@ -62,7 +62,7 @@ class StoreNode(Controlled):
         engine = {'engine': 'ETCD', 'prefix': prefix, 'endpoints': self.cluster.endpoints} if prefix else {}
         (self.home / 'udpad.yaml').write_text(json.dumps({
             'node': {'id': NODE_ID},
-            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
+            'http': {'admin_pages': True, 'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
             'store': {'directory': str(self.directory), **engine, **(store or {})},
             **sections}), encoding='utf-8')
 

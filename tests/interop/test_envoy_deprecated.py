@@ -119,7 +119,7 @@ class OurNode:
         config = test.work / 'node.json'
         config.write_text(json.dumps({
             'node': {'id': 'node', 'cluster': 'mine'},
-            'http': {'sockets': [{'address': '127.0.0.1:0'}]},
+            'http': {'admin_pages': True, 'sockets': [{'address': '127.0.0.1:0'}]},
             'descriptor_sets': [os.environ['UDPA_ENVOY_DESCRIPTORS']],
             'validation': {'checks': ['RULES', 'DEPRECATED']}}))
         self.test = test

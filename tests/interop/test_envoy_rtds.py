@@ -99,7 +99,7 @@ def source_of(test, port):
 def start_node(test, name, source):
     config = test.work / f'{name}.json'
     config.write_text(json.dumps({
-        'http': {'sockets': [{'address': '127.0.0.1:0'}]},
+        'http': {'admin_pages': True, 'sockets': [{'address': '127.0.0.1:0'}]},
         'static_resources': {'config_sources': [source]},
         'providers': [{'types': [TYPE], 'config_descriptors': [
             {'resource_name': source['name'], 'mode': 'ON_DEMAND'}]}],

@@ -50,7 +50,7 @@ def start(test, binary, srv):
     config = test.work / 'node.json'
     config.write_text(json.dumps({
         'node': {'id': 'node', 'cluster': 'mine'},
-        'http': {'sockets': [{'address': '127.0.0.1:0'}]},
+        'http': {'admin_pages': True, 'sockets': [{'address': '127.0.0.1:0'}]},
         'runtime': {'layers': layers(srv)}}))
     node = interop.Node(test, 'node', bootstrap=config)
     interop.wait_for('the whole welcome', lambda: 'names without' in node.text())

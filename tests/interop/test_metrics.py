@@ -170,7 +170,7 @@ class Formats:
         file.write_text(json.dumps({
             'workers': 2, 'shim': {'namespaces': ['com.acme']},
             'sockets': [{'address': '127.0.0.1:0', 'tls': tls}],
-            'http': {'sockets': [{'address': '127.0.0.1:0', 'tls': tls}]},
+            'http': {'admin_pages': True, 'sockets': [{'address': '127.0.0.1:0', 'tls': tls}]},
             'acl': {'rules': [{'name': 'scrape', 'identities': ['prometheus'], 'actions': ['ADMIN']},
                               {'name': 'clients', 'identities': ['client'], 'actions': ['SUBSCRIBE', 'PUBLISH']},
                               {'name': 'sources', 'identities': ['core', 'dead'], 'actions': ['PUBLISH'],

@@ -135,7 +135,8 @@ def beside(test):
         'sockets': [{'address': '127.0.0.1:0', 'also_serves': BOTH},
                     {'address': '127.0.0.1:0', 'also_serves': ['PAGES']},
                     {'address': '127.0.0.1:0', 'also_serves': ['REST']},
-                    {'address': '127.0.0.1:0'}], 'static_resources': put_greeting(test)})
+                    {'address': '127.0.0.1:0'}],
+        'http': {'admin_pages': True}, 'static_resources': put_greeting(test)})
     both, pages, rest, alone = node.addresses()
     with xds_peer.Client(both) as client:
         client.send(xds_peer.CLUSTER, ['absent'])
@@ -148,7 +149,7 @@ def beside(test):
             check_answer('nothing', curl(option, f'http://{both}/none'), 404, version, RESOURCES)
             check_answer('another site', curl(option, '-H', 'origin: http://a.b', f'http://{both}/ready'), 403,
                          version, 'only pages of this node')
-            check_answer('pages alone', curl(*ask, f'http://{pages}{RESOURCES}'), 404, version, '/stats')
+            check_answer('pages alone', curl(*ask, f'http://{pages}{RESOURCES}'), 404, version, '/metrics')
             check_answer('REST alone', curl(option, f'http://{rest}/ready'), 404, version, RESOURCES)
             status, _, text = curl(option, f'http://{alone}/ready')
             interop.check(f'gRPC alone: {status} {text}', status == (415 if version == '2' else 0))
@@ -230,19 +231,19 @@ def access(test):
         url = f'https://localhost:{port}'
         check_answer('a reader', curl(*secure('reader', *JSON, '-d', ASK, option), url + RESOURCES), 200, version,
                      '"local/hello"')
-        check_answer('its pages', curl(*secure('reader', option), url + '/stats'), 200, version, 'streams')
+        check_answer('its pages', curl(*secure('reader', option), url + '/metrics'), 200, version, 'udpa_')
         check_answer('a stranger', curl(*secure('stranger', *JSON, '-d', ASK, option), url + RESOURCES), 403, version,
                      'rule')
-        check_answer('its pages', curl(*secure('stranger', option), url + '/stats'), 403, version, 'rule')
+        check_answer('its pages', curl(*secure('stranger', option), url + '/metrics'), 403, version, 'rule')
         status, _, text = curl('--cacert', folder / 'ca.crt', option, url + '/ready')
         interop.check(f'nobody: {text}', status == 0)
     for option, version in ((SECOND, '2'), (FIRST, '1.1')):
         local = ('--unix-socket', path, option)
         check_answer('a user', curl(*local, *JSON, '-d', ASK, f'http://localhost{RESOURCES}'), 200, version,
                      '"local/hello"')
-        check_answer('its pages', curl(*local, 'http://localhost/stats'), 200, version, 'streams')
+        check_answer('its pages', curl(*local, 'http://localhost/metrics'), 200, version, 'udpa_')
         proxy = test_own_sockets.Proxy(node.addresses()[2], test_own_sockets.head_of('192.0.2.1'))
-        check_answer('a client without a name', curl(option, f'http://{proxy.address}/stats'), 403, version, 'rule')
+        check_answer('a client without a name', curl(option, f'http://{proxy.address}/metrics'), 403, version, 'rule')
     context = ssl.create_default_context(cafile=folder / 'ca.crt')
     context.load_cert_chain(folder / 'reader.crt', folder / 'reader.key')
     with socket.create_connection(('127.0.0.1', int(port)), PATIENCE_S) as one:

@@ -167,7 +167,7 @@ def check_rotation(test, cluster, old, new):
     before = sum(bytes.fromhex(ids[0]) in value for value in read_etcd(cluster).values())
     check(f'{before} secrets have the old key', before >= 1)
     asked = [subprocess.Popen([str(word) for word in (
-        test.build / 'udpactl', '--server', one.address, '--http', f'127.0.0.1:{one.http}', 'store',
+        test.build / 'udpactl', '--server', one.address, '--admin', f'unix:{one.directory}/admin.sock', 'store',
         'reseal')], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for one in (a, b)]
     texts = [one.communicate(timeout=60)[0] for one in asked]
     check(f'store reseal at both: {texts}', not any(one.returncode for one in asked) and

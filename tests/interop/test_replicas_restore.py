@@ -40,7 +40,7 @@ class Held(Replica):
         self.wait_for_log('listening on ')
 
     def store(self, *words):
-        return self.take('store', *words, '--http', f'127.0.0.1:{self.http}')
+        return self.take('store', *words, '--admin', f'unix:{self.directory}/admin.sock')
 
     def state(self):
         return self.store('status').split()[1].rstrip(',')
@@ -130,7 +130,7 @@ def check_held(test, replicas):
     for one in replicas:
         with urllib.request.urlopen(f'http://127.0.0.1:{one.http}/ready', timeout=5) as answer:
             check(f'  and {one.name} is ready, for it serves', answer.status == 200)
-    status, text = replicas[0].ctl('store', 'reseal', '--http', f'127.0.0.1:{replicas[0].http}')
+    status, text = replicas[0].ctl('store', 'reseal', '--admin', f'unix:{replicas[0].directory}/admin.sock')
     check('  and encrypts nothing anew', status and 'another' in text or print(text))
     text = replicas[0].take('status', 'replicas')
     check('  and status replicas shows it', 'Held: in etcd ' in text and 'StringValue local/new' in text or
@@ -225,7 +225,7 @@ def body(test):
     for one in replicas:
         check(f'  {one.name} has what the snapshot had', held(one) == before or print(held(one)))
     check_publishing(test, replicas, 3)
-    status, text = a.ctl('store', 'push', '--http', f'127.0.0.1:{a.http}')
+    status, text = a.ctl('store', 'push', '--admin', f'unix:{a.directory}/admin.sock')
     check('one that does not hold has nothing to decide', status and 'does not hold' in text or print(text))
     if test.variant == 'current':
         check_bumped(test, etcd, replicas)

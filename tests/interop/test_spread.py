@@ -204,7 +204,7 @@ class Spread(Replica):
         self.http = more.get('http') or free_ports(1)[0]
         path = test.work / f'{name}.spread.yaml'
         path.write_text(json.dumps({
-            'node': {'id': NODE_ID}, 'http': {'sockets': [{'address': f'127.0.0.1:{self.http}'}]},
+            'node': {'id': NODE_ID}, 'http': {'admin_pages': True, 'sockets': [{'address': f'127.0.0.1:{self.http}'}]},
             'store': {'directory': str(test.work / f'{name}-data'), 'engine': 'ETCD', 'prefix': PREFIX_KEY,
                       'endpoints': cluster.endpoints}}), encoding='utf-8')
         self.test, self.cluster, self.name = test, cluster, name
@@ -354,7 +354,7 @@ def one_alone(replicas):
 def aged_node(test, name, source=None):
     http = free_ports(1)[0]
     config = {'timing': {'max_stream_age': f'{AGE_S}s'},
-              'http': {'sockets': [{'address': f'127.0.0.1:{http}'}]}}
+              'http': {'admin_pages': True, 'sockets': [{'address': f'127.0.0.1:{http}'}]}}
     if source:
         config['static_resources'] = {'config_sources': [
             {'name': 'above', 'udpa': {'address': source.address}}]}

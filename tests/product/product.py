@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the product share: processes that are ended by their own handle, and checks."""
+import http.client
 import json
 import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,10 +16,38 @@ sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
 
 from stage import Failure, Process, wait_for  # noqa: E402
 
-__all__ = ['Failure', 'Process', 'SOURCE', 'Test', 'check', 'main', 'need_descriptors', 'wait_for']
+__all__ = ['Failure', 'LocalConnection', 'Process', 'SOURCE', 'Test', 'admin_page', 'ask', 'check', 'main', 'need_descriptors', 'wait_for']
 
 PATIENCE_S = 20
 SKIPPED = 77  # for Meson
+
+
+class LocalConnection(http.client.HTTPConnection):
+    """HTTP by a unix socket."""
+
+    def __init__(self, path):
+        super().__init__('localhost', timeout=PATIENCE_S)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self.path))
+
+
+def ask(connection, path, method='GET', body=None, headers=None):
+    """(status, text, headers)"""
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text, answer.headers
+
+
+def admin_page(node, path, *more, **fields):
+    """Of a page of this udpad, by the socket in its data."""
+    line = node.wait_for_log('admin socket unix:')
+    return ask(LocalConnection(re.search(r'unix:(\S+)', line)[1]), path, *more, **fields)
 
 
 class Skipped(Exception):

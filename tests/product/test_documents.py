@@ -136,7 +136,7 @@ class Reader:
         if name.endswith('.pub') or name.endswith('acme.key'):
             return self.keys / ('acme' + name[-4:])
         return self.keys / {'certificate_file': 'node.crt', 'private_key_file': 'node.key',
-                            'client_ca_file': 'ca.crt', 'ca_file': 'ca.crt', 'crl_file': 'ca.crl',
+                            'client_ca_file': 'ca.crt', 'token_file': 'store.key', 'ca_file': 'ca.crt', 'crl_file': 'ca.crl',
                             'keys: [{file': 'store.key', 'public_key_file': 'acme.pub'}[field]
 
     def udpad_yaml(self, example, directory):
@@ -241,10 +241,14 @@ class Shell:
         self.work.mkdir()
         node, server = test.start_node('documents', '--http', '127.0.0.1:0')
         line = node.wait_for_log('over REST')
+        node.wait_for_log('admin socket')
         self.nodes = {'--server': server, '--apply-to': server,
+                      '--admin': 'unix:' + re.search(r'admin socket unix:(\S+)', node.text())[1],
                       '--http': re.search(r'listening on ([\d.:]+)', line)[1]}
         subprocess.run(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', 'acme.key'],
                        cwd=self.work, check=True, capture_output=True)
+        (self.work / 'admin.token').write_text('ab' * 32 + '\n')
+        (self.work / 'admin.token').chmod(0o600)
         subprocess.run(['openssl', 'pkey', '-in', 'acme.key', '-pubout', '-out', 'acme.pub'],
                        cwd=self.work, check=True, capture_output=True)
 
@@ -267,7 +271,7 @@ class Shell:
                 command[command.index(option) + 1] = value
         status, output = run([self.test.build / 'udpactl', *command[1:]], self.work, ENDLESS_S,
                              {**os.environ, 'UDPACTL_SERVER': self.nodes['--server'],
-                              'UDPACTL_HTTP': self.nodes['--http']})
+                              'UDPACTL_ADMIN': self.nodes['--admin']})
         return f'{place}: {shlex.join(command)}: {output}' if status == MISTAKE else None
 
     def check_udpad(self, place, command):

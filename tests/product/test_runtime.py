@@ -22,7 +22,7 @@ class Node:
     def __init__(self, test, name, config, *more, http=True, address=None):
         path = test.work / f'{name}.json'
         path.write_text(json.dumps({'node': {'id': name, 'cluster': 'mine'},
-                                    'http': {'hosts': ['node.acme.com']}, **config}))
+                                    'http': {'hosts': ['node.acme.com'], 'admin_pages': True}, **config}))
         if http:
             more += ('--http', '127.0.0.1:0')
         if 'sockets' not in config:

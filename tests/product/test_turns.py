@@ -3,7 +3,6 @@
 """Clients with much to say at once are read one after the other: none ends, those with little to say are
 answered meanwhile, and what is beyond the limit is not taken to its end. With each listener."""
 import argparse
-import http.client
 import json
 import re
 import socket
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from product import Failure, PATIENCE_S, SOURCE, check, main, wait_for
+from product import Failure, PATIENCE_S, SOURCE, admin_page, check, main, wait_for
 
 DATA, HEADERS, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 4, 6, 7, 8
 END_HEADERS, ACK = 4, 1
@@ -183,11 +182,7 @@ def counter(test, address, name):
 
 
 def metrics(node):
-    port = re.search(r'listening on 127\.0\.0\.1:(\d+) \([^)]*REST', node.text()).group(1)
-    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE_S)
-    connection.request('GET', '/stats/prometheus')
-    page = connection.getresponse().read().decode()
-    connection.close()
+    page = admin_page(node, '/stats/prometheus')[1]
     return dict(line.split(' ') for line in page.splitlines() if not line.startswith('#'))
 
 

@@ -142,7 +142,7 @@ def test_rules(test):
     rules = [{'name': 'all', 'identities': ['*'], 'actions': ['PUBLISH', 'SUBSCRIBE']},
              {'name': 'operators', 'identities': ['ops'], 'actions': ['ADMIN']}]
     config = {'sockets': [{'address': '127.0.0.1:0', 'tls': tls}],
-              'http': {'sockets': [{'address': '127.0.0.1:0', 'tls': tls}]}, 'acl': {'rules': rules}}
+              'http': {'admin_pages': True, 'sockets': [{'address': '127.0.0.1:0', 'tls': tls}]}, 'acl': {'rules': rules}}
     node = Node(test, 'closed', config, http=False)
 
     def ctl(name, *more):

@@ -254,7 +254,8 @@ def check_progress(test, ctl):
 def check_connection(test, address):
     """Options of the connection go with each verb, before it and behind it, used or not."""
     program = str(test.build / 'udpactl')
-    options = ['--server', address, '--http', address, '--timeout', '3', '--node-id', 'udpactl',
+    options = ['--server', address, '--http', address, '--admin', address, '--admin-token', '/nowhere',
+               '--timeout', '3', '--node-id', 'udpactl',
                '--descriptors', str(test.build / 'proto' / 'udpa.descriptors')]
     tls = ['--ca', '/nowhere', '--cert', '/nowhere', '--key', '/nowhere', '--server-name', 'x']
     path = test.work / 'one.yaml'

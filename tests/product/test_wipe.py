@@ -67,7 +67,8 @@ class Root:
 
     def start(self):
         path = self.test.work / f'{self.name}.yaml'
-        path.write_text((f'workers: {self.workers}\n' if self.workers else '') + self.config())
+        path.write_text('http: {admin_pages: true}\n' +
+                        (f'workers: {self.workers}\n' if self.workers else '') + self.config())
         self.process = self.test.start(self.name, [
             self.test.build / 'udpad', '--node-id', self.name, '--config', path, '--state',
             self.state(), '--listen', self.address, '--http', '127.0.0.1:0'])

@@ -81,7 +81,9 @@ the_bootstrap_of_an_envoy_is_recognized(void **state)
     static const struct {
         const char *text, *place;
     } files[] = {
-        {"node: {id: x, cluster: y}\nadmin: {access_log_path: /dev/null}\n", "2:8: admin: "},
+        {"node: {id: x, cluster: y}\nadmin: {access_log_path: /dev/null}\n",
+         "2:26: admin.access_log_path: "},
+        {"admin:\n  address: {socket_address: {}}\n", "2:12: admin.address: "},
         {"dynamic_resources: {}\nnode: {id: x}\n", "1:20: dynamic_resources: "},
         {"layeredRuntime: {}\n", "1:17: layered_runtime: "},
         {"static_resources:\n  clusters: []\n", "2:13: static_resources.clusters: "},
