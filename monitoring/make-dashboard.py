@@ -74,6 +74,9 @@ ROWS = {
         ('ACKs', 'Deliveries that were acknowledged.', 'ops', [(rate('udpa_acks_total', 'type'), '{{type}}')]),
         ('From the change to the last ACK', 'Of 99 % of the changes.', 's', [
             (quantile('udpa_propagation_seconds', 'type'), '{{type}}')]),
+        ('Answers that clients owe', 'Streams that have not answered; and how long the slowest has not.', 'short', [
+            (of('udpa_unanswered_streams'), 'streams at {{instance}}'),
+            (of('udpa_oldest_unanswered_seconds'), 'seconds at {{instance}}')]),
         ('Changes by outcome', 'open: not acknowledged after 60 s; gone: the clients have gone.', 'ops', [
             (rate('udpa_propagations_total', 'outcome'), '{{outcome}}')]),
     ],
@@ -118,6 +121,8 @@ ROWS = {
         ('Open files', 'Beside how many there may be.', 'short', [
             (of('process_open_fds'), '{{instance}}'), (of('process_max_fds'), 'limit of {{instance}}'),
             (of('udpa_worker_open_fds'), '{{instance}} worker {{worker}}')]),
+        ('Limits', 'How much of each limit is used.', 'percentunit', [
+            (of('udpa_limit_used_ratio'), '{{instance}} {{limit}}')]),
         ('Turns of stream threads', 'Of 99 % of the turns.', 's', [
             (quantile('udpa_stream_thread_turn_seconds', 'instance'), '{{instance}}')]),
         ('Turns of the loop', 'Of 99 % of the turns.', 's', [
