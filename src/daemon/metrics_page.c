@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "daemon/process_facts.h"
+#include "daemon/rest.h"
 #include "endpoint/host.h"
 #include "endpoint/spread.h"
 #include "endpoint/stream_counts.h"
@@ -139,6 +140,16 @@ put_streams(udpai_metric_snapshot *to, const udpa_endpoint *endpoint)
                                     to);
 }
 
+static void
+put_admin(udpai_metric_snapshot *to, const udpai_metrics_page_env *env)
+{
+    const udpai_http_counts counts = udpai_rest_counts(*env->admin);
+    put(to, UDPAI_METRIC_ADMIN_CONNECTIONS, counts.n_connections);
+    put(to, UDPAI_METRIC_ADMIN_REJECTED, counts.n_rejected);
+    put(to, UDPAI_METRIC_ADMIN_REPLACED, counts.n_replaced);
+    put(to, UDPAI_METRIC_ADMIN_UNAUTHENTICATED, *env->n_unauthenticated);
+}
+
 /* ---- the store ---- */
 
 static void
@@ -222,6 +233,7 @@ fill(udpai_metrics_page *self)
     if (self->certificates)
         put_certificates(to, self->certificates);
     put_streams(to, self->env.endpoint);
+    put_admin(to, &self->env);
     udpai_node_put_metrics(node, to);
     if (*self->env.engine)
         put_engine(to, *self->env.engine);

@@ -17,6 +17,8 @@ typedef struct udpai_metrics_page_env {
     const udpai_plan *plan;
     udpai_workers *const *workers;       /* *workers NULL: there are none, or none any more */
     udpai_durable_engine *const *engine; /* *engine NULL: nothing is kept; else it is of SQLite */
+    struct udpai_rest *const *admin;     /* *admin NULL: there are no admin sockets */
+    const uint64_t *n_unauthenticated;   /* requests for pages */
 } udpai_metrics_page_env;
 
 udpa_err udpai_metrics_page_new(udpai_metrics_page **ret_page, const udpai_metrics_page_env *env);

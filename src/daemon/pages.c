@@ -617,6 +617,8 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
         .plan = env->plan,
         .workers = env->workers,
         .engine = env->engine,
+        .admin = env->admin,
+        .n_unauthenticated = &self->n_unauthenticated,
     };
     udpa_err err = udpai_fail_code(ret_error, udpai_metrics_page_new(&self->metrics, &metrics));
     if (err == UDPA_OK)

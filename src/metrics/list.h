@@ -55,6 +55,14 @@
       "TLS handshakes of peers, and heads of the PROXY protocol, that have failed.")               \
     X(SUBSCRIPTIONS_DENIED, COUNTER, NONE, PROCESSES, "udpa_subscriptions_denied",                 \
       "Requests on streams that the ACL has denied, or would deny in a dry run.")                  \
+    X(ADMIN_CONNECTIONS, GAUGE, NONE, NODE, "udpa_admin_connections",                              \
+      "Connections to the admin sockets that are open.")                                           \
+    X(ADMIN_REJECTED, COUNTER, NONE, NODE, "udpa_admin_connections_rejected",                      \
+      "Connections to the admin sockets that were closed because there are too many.")             \
+    X(ADMIN_REPLACED, COUNTER, NONE, NODE, "udpa_admin_connections_replaced",                      \
+      "Idle connections to the admin sockets that were ended for new ones.")                       \
+    X(ADMIN_UNAUTHENTICATED, COUNTER, NONE, NODE, "udpa_admin_requests_unauthenticated",           \
+      "Requests for pages without a token, or with a wrong one.")                                  \
     /* what is sent */                                                                             \
     X(DELIVERIES, COUNTER, TYPE, PROCESSES, "udpa_deliveries",                                     \
       "Responses of xDS and publications of UDPA that subscribers were sent.")                     \

@@ -401,8 +401,10 @@ def test_many(test):
     most = MAX + MAX // 20 + 4
     check('there are no more than there may be', 0 < int(stats['admin_connections']) <= most, stats)
     check('those that hang have ended for others', int(stats['admin_connections_replaced']) >= MANY - most, stats)
-    metrics = node.page('/stats/prometheus')[1]
-    check('which is a metric, too', re.search(r'^udpa_admin_connections_replaced_total \d{3}', metrics, re.M), metrics)
+    for path in ('/stats/prometheus', '/metrics'):
+        metrics = node.page(path)[1]
+        check(f'which {path} has, too', re.search(r'^udpa_admin_connections_replaced_total \d{3}', metrics, re.M),
+              metrics)
     for one in hanging:
         one.close()
     request = b'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n' * 200
