@@ -165,6 +165,17 @@ put_engine(udpai_metric_snapshot *to, udpai_durable_engine *engine)
     put(to, UDPAI_METRIC_STORE_LOG_SIZE, stats.log_bytes);
 }
 
+/* Of a replica, too: etcd keeps its resources, and its state directory what is its own. */
+static void
+put_disk(udpai_metric_snapshot *to, const char *directory)
+{
+    uint64_t size, available;
+    if (!directory || !udpai_disk_facts_read(directory, &size, &available))
+        return;
+    put(to, UDPAI_METRIC_STORE_DISK_SIZE, size);
+    put(to, UDPAI_METRIC_STORE_DISK_FREE, available);
+}
+
 /* In its state. */
 static double
 seconds_of(const udpai_replica_status *status)
@@ -227,6 +238,7 @@ fill(udpai_metrics_page *self)
     udpai_metric_snapshot_begin(to, self->created_seconds);
     udpai_metric_put(to, UDPAI_METRIC_BUILD_INFO, udpai_str_from(self->env.plan->settings.version),
                      1);
+    udpai_metric_put(to, UDPAI_METRIC_CLOCK, none, (double)(udpai_wall_us() / 1000) / 1000);
     put_process(to);
     while (udpai_workers_next(*self->env.workers, &at, &worker))
         put_worker(to, &worker);
@@ -237,6 +249,7 @@ fill(udpai_metrics_page *self)
     udpai_node_put_metrics(node, to);
     if (*self->env.engine)
         put_engine(to, *self->env.engine);
+    put_disk(to, self->env.plan->state_directory);
     if (replica)
         put_replica(to, node, replica);
     put_runtime(to, self->env.runtime);

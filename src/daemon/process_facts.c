@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Reads the beginning of a file, and ends it with a NUL. */
@@ -97,4 +98,15 @@ udpai_process_max_fds(void)
     struct rlimit limit;
     bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
     return is_known ? limit.rlim_cur : 0;
+}
+
+bool
+udpai_disk_facts_read(const char *path, uint64_t *ret_size_bytes, uint64_t *ret_free_bytes)
+{
+    struct statvfs facts;
+    if (statvfs(path, &facts) != 0)
+        return false;
+    *ret_size_bytes = (uint64_t)facts.f_blocks * facts.f_frsize;
+    *ret_free_bytes = (uint64_t)facts.f_bavail * facts.f_frsize;
+    return true;
 }

@@ -18,6 +18,8 @@
       "Whether the worker has sent its counters in the last 3 seconds.")                           \
     X(CERTIFICATE_EXPIRY, GAUGE, USE, NODE, "udpa_certificate_expiry_timestamp_seconds",           \
       "When the first of the node's own certificates of this use expires.")                        \
+    X(CLOCK, GAUGE, NONE, NODE, "udpa_clock_timestamp_seconds",                                    \
+      "The clock of the node when this page was made, in seconds since 1970.")                     \
     X(LOOP_TURN, HISTOGRAM, NONE, NODE, "udpa_loop_turn_seconds",                                  \
       "How long the node's loop has worked between two waits.")                                    \
     X(STREAM_THREAD_TURN, HISTOGRAM, NONE, PROCESSES, "udpa_stream_thread_turn_seconds",           \
@@ -135,6 +137,10 @@
       "Size of the database of the durable engine on disk.")                                       \
     X(STORE_LOG_SIZE, GAUGE, NONE, NODE, "udpa_store_log_size_bytes",                              \
       "Size of what the database has committed, and has yet to be written into it.")               \
+    X(STORE_DISK_SIZE, GAUGE, NONE, NODE, "udpa_store_disk_size_bytes",                            \
+      "Size of the file system that has the state directory.")                                     \
+    X(STORE_DISK_FREE, GAUGE, NONE, NODE, "udpa_store_disk_free_bytes",                            \
+      "What the node may still write to that file system.")                                        \
     X(STORE_UNREADABLE, GAUGE, NONE, NODE, "udpa_store_unreadable_secrets",                        \
       "Secrets that were not loaded, because their key is missing.")                               \
     X(LIMIT_USED, GAUGE, LIMIT, NODE, "udpa_limit_used_ratio",                                     \

@@ -221,6 +221,9 @@ def check_processes(page):
           all(0 <= value < 0.5 for value in used.values()) and used['open_files'] > 0)
     check('the store has its files', series['udpa_store_size_bytes'][()] > 0 and
           series['udpa_store_log_size_bytes'][()] > 0)
+    check('its clock is ours', abs(series['udpa_clock_timestamp_seconds'][()] - time.time()) < 60)
+    check('its state directory has room', 0 < series['udpa_store_disk_free_bytes'][()] <=
+          series['udpa_store_disk_size_bytes'][()])
     uses = {dict(labels)['use']: value for labels, value in
             series['udpa_certificate_expiry_timestamp_seconds'].items()}
     check(f'certificates of both sockets expire later: {uses}', uses.keys() == {'socket', 'http_socket'} and

@@ -53,6 +53,18 @@ the_limit_is_that_of_the_process(void **state)
         assert_int_equal(udpai_process_max_fds(), limit.rlim_cur);
 }
 
+/* Less is free than there is, and what is not there has no size. */
+static void
+a_file_system_has_a_size(void **state)
+{
+    (void)state;
+    uint64_t size = 1, available = 2;
+    assert_false(udpai_disk_facts_read("/proc/self/no such file", &size, &available));
+    assert_true(size == 1 && available == 2);
+    assert_true(udpai_disk_facts_read(".", &size, &available));
+    assert_true(size > 1 << 20 && available <= size);
+}
+
 int
 main(void)
 {
@@ -61,6 +73,7 @@ main(void)
         cmocka_unit_test(an_open_file_counts),
         cmocka_unit_test(one_that_is_not_there_is_not),
         cmocka_unit_test(the_limit_is_that_of_the_process),
+        cmocka_unit_test(a_file_system_has_a_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
