@@ -60,7 +60,8 @@ static const struct argp_option known_options[] = {
      1},
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
-     "sign: yaml (default) or json; wait, runtime: table, wide, or json; bench: table or json; "
+     "sign: yaml (default) or json; wait, runtime: table, wide, or json; check, bench: table or "
+     "json; "
      "conform: table, tap, junit, or json; and jsonpath=EXPRESSION wherever there is json, such as "
      "jsonpath='{[*].name}'",
      1},
@@ -294,6 +295,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     check_of_tool(given->bench_option, &udpai_cli_bench, given->tool, state);
     udpai_ctl_sign_options_check(&given->sign, given->common.command, state);
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
+    udpai_ctl_look_options_check(&given->look, given->common.command, state);
 }
 
 /* Such a server does not report which types it has. */
@@ -324,11 +326,14 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "sign needs --key FILE and --key-id ID");
 }
 
+/* Their table is not made of resources. */
 static void
-check_wait(const udpai_ctl_options *given, const struct argp_state *state)
+check_two_formats(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool has_two =
-        strcmp(given->common.command, "wait") == 0 || strcmp(given->common.command, "runtime") == 0;
+    static const char *const verbs[] = {"wait", "runtime", "check"};
+    bool has_two = false;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
+        has_two |= strcmp(given->common.command, verbs[i]) == 0;
     if (has_two && given->common.format != UDPAI_CLI_TABLE &&
         given->common.format != UDPAI_CLI_JSON)
         argp_error(state, "-o %s: %s has table and json", given->common.format_name,
@@ -432,7 +437,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
         udpai_cli_connection_check(&given->common, state);
     udpai_cli_names_check(&given->common, state);
     check_heeded(given, state);
-    check_wait(given, state);
+    check_two_formats(given, state);
     choose_http(given);
     check_sign(given, state);
     check_restoring(given, state);
@@ -478,12 +483,13 @@ parse_more(int key, char *argument, struct argp_state *state)
     case 'f':
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &given->conform_option;
-        state->child_inputs[1] = &given->sign;
-        state->child_inputs[2] = &given->bench_option;
-        state->child_inputs[3] = &given->validate;
-        state->child_inputs[4] = &given->common.output;
-        state->child_inputs[5] = &given->common;
+        state->child_inputs[0] = &given->look;
+        state->child_inputs[1] = &given->conform_option;
+        state->child_inputs[2] = &given->sign;
+        state->child_inputs[3] = &given->bench_option;
+        state->child_inputs[4] = &given->validate;
+        state->child_inputs[5] = &given->common.output;
+        state->child_inputs[6] = &given->common;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -574,7 +580,9 @@ static const struct argp bench_parser = {.options = udpai_cli_bench_options, .pa
 static const struct argp conform_parser = {.options = udpai_cli_conform_options,
                                            .parser = keep_conform};
 
+/* --strict is of check and of conform; the first parser takes it, and conform parses its own. */
 static const struct argp_child children[] = {
+    {&udpai_ctl_look_parser, 0, "Of check:", 3},
     {&conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&bench_parser, 0, "Of bench:", 3},

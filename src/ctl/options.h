@@ -7,6 +7,7 @@
 #include "base/vector.h"
 #include "cli/options.h"
 #include "cli/tool.h"
+#include "ctl/look_options.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
 
@@ -38,6 +39,7 @@ typedef struct udpai_ctl_options {
     const char *bench_option, *conform_option; /* the first one of its own options */
     udpai_ctl_sign_options sign;
     udpai_ctl_validate_options validate;
+    udpai_ctl_look_options look;
 } udpai_ctl_options;
 
 /* Ends the program for --help, --version, and what cannot be understood. */

@@ -183,8 +183,24 @@ static const udpai_ctl_verb verbs[] = {
              "\n"
              "  --over TIME            in this time, such as 30s (default 10s) or 5m\n"
              "  --admin ADDRESS        where a replica is administered: unix:PATH or HOST:PORT\n"},
-    {.name = "validate",
+    {.name = "check",
      .group = "Check",
+     .run = udpai_ctl_check,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .summary = "what is wrong with the node, or will be soon",
+     .usage = "check [--strict]",
+     .text = "Look for certificates that expire, clocks that differ, full disks and limits,\n"
+             "versions that differ, sources that are not active, resources that are pending\n"
+             "or held, workers that do not report, and replicas that are not current. A line\n"
+             "for each has where and why, and what to do. Uses --server and --http.\n"
+             "\n"
+             "  --strict               exit status 1 for warnings, too\n"
+             "  -o, --output FORMAT    table, json, or jsonpath=EXPRESSION\n"
+             "\n"
+             "Example: udpactl check --server edge:18000 || echo 'look at edge'\n"
+             "Exit status: 0 no errors; 1 errors; 2 of the command line; 3 no connection;\n"
+             "4 no answer in time.\n"},
+    {.name = "validate",
      .run = udpai_ctl_validate,
      .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NO_NODE,
      .summary = "resources against their types; asks no node",

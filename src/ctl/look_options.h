@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `udpactl check` alone. */
+#ifndef UDPAI_CTL_LOOK_OPTIONS_H
+#define UDPAI_CTL_LOOK_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+typedef struct udpai_ctl_look_options {
+    bool is_strict; /* check: warnings are failures, too */
+} udpai_ctl_look_options;
+
+/* Its input is a udpai_ctl_look_options. */
+extern const struct argp udpai_ctl_look_parser;
+
+/* At the end of the command line: what was given, to this command or to another. */
+void udpai_ctl_look_options_check(const udpai_ctl_look_options *given,
+                                  const char *command,
+                                  const struct argp_state *state);
+
+#endif
