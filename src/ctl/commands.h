@@ -14,6 +14,7 @@ udpai_cli_exit udpai_ctl_get(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_explain(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_watch(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_status(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_client(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_check(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_validate(udpai_cli *cli);

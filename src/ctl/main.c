@@ -3,6 +3,7 @@
  * and for runtime HTTP; conform and bench are programs of their own. */
 #include "cli/default_namespace.h"
 #include "codec/suggest.h"
+#include "ctl/commands.h"
 #include "ctl/options.h"
 #include "ctl/rest.h"
 #include "ctl/tool_run.h"
@@ -29,7 +30,8 @@ find_verb(const char *name)
 static bool
 needs_namespace(const udpai_ctl_verb *verb, const udpai_ctl_options *options)
 {
-    bool has_names = options->common.arguments.n > 1 || options->files.n > 0;
+    bool has_names = options->common.arguments.n > 1 || options->files.n > 0 ||
+                     verb->run == udpai_ctl_client; /* which reports them */
     return !options->common.is_xds && !options->common.name_space && has_names &&
            (verb->takes & UDPAI_CTL_TAKES_NAMES) && !options->origin;
 }

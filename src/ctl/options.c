@@ -60,7 +60,8 @@ static const struct argp_option known_options[] = {
      1},
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
-     "sign: yaml (default) or json; wait, runtime: table, wide, or json; check, bench: table or "
+     "sign: yaml (default) or json; wait, runtime, client: table, wide, or json; check, bench: "
+     "table or "
      "json; "
      "conform: table, tap, junit, or json; and jsonpath=EXPRESSION wherever there is json, such as "
      "jsonpath='{[*].name}'",
@@ -72,7 +73,7 @@ static const struct argp_option known_options[] = {
     {"all", ALL, NULL, 0,
      "get: all resources with authority, version and generation, for apply --restore; yaml; "
      "status, "
-     "clients: the session of this udpactl, too",
+     "clients: the session of this udpactl, too; client: what is as it should be, too",
      1},
     {"with-secrets", WITH_SECRETS, NULL, 0, "get --all: the payloads of secrets, too; by TLS", 1},
     {"restore", RESTORE, NULL, 0,
@@ -330,7 +331,7 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_two_formats(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    static const char *const verbs[] = {"wait", "runtime", "check"};
+    static const char *const verbs[] = {"wait", "runtime", "check", "client"};
     bool has_two = false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
         has_two |= strcmp(given->common.command, verbs[i]) == 0;
@@ -400,11 +401,13 @@ check_restoring(udpai_ctl_options *given, const struct argp_state *state)
     bool has_sessions = strcmp(given->common.command, "status") == 0 ||
                         strcmp(given->common.command, "clients") == 0;
     given->with_own_session = given->is_all && has_sessions;
-    given->is_all &= !has_sessions;
+    given->lists_all = given->is_all && strcmp(given->common.command, "client") == 0;
+    given->is_all &= !has_sessions && !given->lists_all;
     if (given->is_all && (!is_get || given->common.arguments.n || given->common.name_space ||
                           given->all_origins || given->common.format != UDPAI_CLI_YAML))
-        argp_error(state, "--all goes with status, clients, and get -o yaml of a node of UDPA, "
-                          "which is of all types and namespaces");
+        argp_error(state,
+                   "--all goes with status, clients, client, and get -o yaml of a node of UDPA, "
+                   "which is of all types and namespaces");
     if (given->with_secrets && !given->is_all)
         argp_error(state, "--with-secrets goes with get --all");
     if (given->with_secrets && !given->common.ca)

@@ -79,6 +79,23 @@ static const udpai_ctl_verb verbs[] = {
              "  --tree                 clients of all nodes below it, too\n"
              "  --all                  also those that only look at its status, such as this\n"
              "                         udpactl\n" TABLE_OPTIONS},
+    {.name = "client",
+     .run = udpai_ctl_client,
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
+     .tables = SORTED_TABLES,
+     .summary = "what one client has, and what it should have",
+     .usage = "client NODE [TYPE]",
+     .text = "Show how many resources of each type the client with this node id has, has\n"
+             "rejected, has not answered, or was not sent; then which differ from what it\n"
+             "should have: both versions, where the resource is from, and why.\n"
+             "\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --all                  what is as it should be, too\n"
+             "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
+             "  --sort-by COLUMN, --no-headers\n"
+             "                         of the tables\n"
+             "\n"
+             "Example: udpactl client envoy-1 cluster\n"},
     {.name = "events",
      .run = udpai_ctl_events,
      .summary = "what clients have streamed to the node",
