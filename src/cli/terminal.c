@@ -30,3 +30,11 @@ udpai_cli_terminal_columns(int descriptor)
         columns = size.ws_col;
     return columns;
 }
+
+size_t
+udpai_cli_terminal_rows(int descriptor)
+{
+    struct winsize size;
+    bool is_known = isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &size) == 0;
+    return is_known ? size.ws_row : 0;
+}

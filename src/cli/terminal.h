@@ -8,5 +8,7 @@
 /* The columns of the terminal on this descriptor, or the value of COLUMNS; 0: it is no terminal, or
  * does not have them. */
 size_t udpai_cli_terminal_columns(int descriptor);
+/* Its lines; 0: it is no terminal, or does not have them. */
+size_t udpai_cli_terminal_rows(int descriptor);
 
 #endif

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `udpactl check` alone. */
+/* The options of `udpactl check` and `udpactl top` alone. */
 #ifndef UDPAI_CTL_LOOK_OPTIONS_H
 #define UDPAI_CTL_LOOK_OPTIONS_H
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct udpai_ctl_look_options {
-    bool is_strict; /* check: warnings are failures, too */
+    bool is_strict;      /* check: warnings are failures, too */
+    bool is_once;        /* top: one block */
+    uint64_t interval_s; /* top: between two blocks; 0: not given, before the check below */
 } udpai_ctl_look_options;
 
 /* Its input is a udpai_ctl_look_options. */
 extern const struct argp udpai_ctl_look_parser;
 
 /* At the end of the command line: what was given, to this command or to another. */
-void udpai_ctl_look_options_check(const udpai_ctl_look_options *given,
+void udpai_ctl_look_options_check(udpai_ctl_look_options *given,
                                   const char *command,
                                   const struct argp_state *state);
 

@@ -60,7 +60,8 @@ static const struct argp_option known_options[] = {
      1},
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
-     "sign: yaml (default) or json; wait, runtime, client: table, wide, or json; check, bench: "
+     "sign: yaml (default) or json; wait, runtime, client, top: table, wide, or json; check, "
+     "bench: "
      "table or "
      "json; "
      "conform: table, tap, junit, or json; and jsonpath=EXPRESSION wherever there is json, such as "
@@ -331,7 +332,7 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_two_formats(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    static const char *const verbs[] = {"wait", "runtime", "check", "client"};
+    static const char *const verbs[] = {"wait", "runtime", "check", "client", "top"};
     bool has_two = false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
         has_two |= strcmp(given->common.command, verbs[i]) == 0;
@@ -585,7 +586,7 @@ static const struct argp conform_parser = {.options = udpai_cli_conform_options,
 
 /* --strict is of check and of conform; the first parser takes it, and conform parses its own. */
 static const struct argp_child children[] = {
-    {&udpai_ctl_look_parser, 0, "Of check:", 3},
+    {&udpai_ctl_look_parser, 0, "Of check and top:", 3},
     {&conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&bench_parser, 0, "Of bench:", 3},

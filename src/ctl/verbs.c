@@ -96,6 +96,22 @@ static const udpai_ctl_verb verbs[] = {
              "                         of the tables\n"
              "\n"
              "Example: udpactl client envoy-1 cluster\n"},
+    {.name = "top",
+     .run = udpai_ctl_top_command,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .tables = UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE,
+     .summary = "rates, times, and the worst clients, live",
+     .usage = "top [--interval SECONDS] [--once]",
+     .text = "Show deliveries, bytes, ACKs, NACKs and changes a second, how long changes take\n"
+             "to the last client, turns of threads, streams, sources, and the clients that\n"
+             "are most behind, until SIGINT. Uses --http, and for clients --server.\n"
+             "\n"
+             "  --interval SECONDS     between two blocks (default 1)\n"
+             "  --once                 one block, and no more\n"
+             "  -o, --output FORMAT    table, wide, json (an object for each block), or\n"
+             "                         jsonpath=EXPRESSION\n"
+             "\n"
+             "Example: udpactl top --server edge:18000 --interval 5\n"},
     {.name = "events",
      .run = udpai_ctl_events,
      .summary = "what clients have streamed to the node",

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which clients are most behind: what they reject now, then what they have not answered. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ctl/top_view.h"
+#include "model/types.h"
+#include "udpa/status/v1/status.pb-c.h"
+
+#define STATUS_TYPES UDPAI_TYPE_PREFIX "udpa.status.v1."
+
+typedef Udpa__Status__V1__SessionStatus session_status;
+
+static void
+drop(udpai_ctl_top_client *client)
+{
+    udpai_free(client->name);
+    udpai_free(client->address);
+    udpai_free(client->protocol);
+}
+
+static bool
+is_worse(const udpai_ctl_top_client *a, const udpai_ctl_top_client *b)
+{
+    if (a->n_rejected != b->n_rejected)
+        return a->n_rejected > b->n_rejected;
+    if (a->n_unanswered != b->n_unanswered)
+        return a->n_unanswered > b->n_unanswered;
+    return a->n_behind != b->n_behind ? a->n_behind > b->n_behind : a->n_nacks > b->n_nacks;
+}
+
+/* Takes it over, or drops it, or the last one. */
+static void
+insert(udpai_ctl_top_clients *self, udpai_ctl_top_client client)
+{
+    size_t at = self->n;
+    while (at > 0 && is_worse(&client, &self->items[at - 1]))
+        at--;
+    if (at == UDPAI_CTL_TOP_CLIENTS) {
+        drop(&client);
+        return;
+    }
+    if (self->n == UDPAI_CTL_TOP_CLIENTS)
+        drop(&self->items[--self->n]);
+    memmove(&self->items[at + 1], &self->items[at], (self->n - at) * sizeof(*self->items));
+    self->items[at] = client;
+    self->n++;
+}
+
+/* Sources are none, and neither is what subscribes to nothing but status, such as udpactl. */
+static bool
+is_client(const session_status *session)
+{
+    size_t n_status = 0;
+    bool is_served = strcmp(session->protocol, "udpa") == 0 ||
+                     strcmp(session->protocol, "xds-delta") == 0 ||
+                     strcmp(session->protocol, "xds-sotw") == 0;
+    for (size_t i = 0; i < session->n_subscriptions; i++)
+        n_status +=
+            strncmp(session->subscriptions[i]->type_url, STATUS_TYPES, strlen(STATUS_TYPES)) == 0;
+    return is_served && !*session->source && session->n_subscriptions > n_status;
+}
+
+static void
+add_session(udpai_ctl_top_clients *self, const session_status *session)
+{
+    udpai_ctl_top_client client = {.name = NULL};
+    if (!is_client(session))
+        return;
+    self->n_clients++;
+    for (size_t i = 0; i < session->n_subscriptions; i++) {
+        const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
+        client.n_rejected += subscription->n_refused_resources;
+        client.n_unanswered += subscription->n_unanswered;
+        client.n_behind += !subscription->in_sync;
+        client.n_nacks += subscription->n_refused;
+    }
+    if (client.n_rejected + client.n_unanswered + client.n_behind == 0)
+        return;
+    client.name =
+        udpai_strdup(*session->peer_node_id ? session->peer_node_id : session->peer_identity);
+    client.address = udpai_strdup(session->peer_address);
+    client.protocol = udpai_strdup(session->protocol);
+    insert(self, client);
+}
+
+void
+udpai_ctl_top_clients_find(udpai_ctl_top_clients *clients,
+                           udpa_resource *const *resources,
+                           size_t n)
+{
+    *clients = (udpai_ctl_top_clients){.is_known = true};
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        session_status *session =
+            strcmp(udpa_resource_type_url(resources[i]), UDPAI_TYPE_SESSION_STATUS) == 0
+                ? udpa__status__v1__session_status__unpack(NULL, size, payload)
+                : NULL;
+        if (session)
+            add_session(clients, session);
+        udpa__status__v1__session_status__free_unpacked(session, NULL);
+    }
+}
+
+void
+udpai_ctl_top_clients_done(udpai_ctl_top_clients *clients)
+{
+    for (size_t i = 0; i < clients->n; i++)
+        drop(&clients->items[i]);
+    *clients = (udpai_ctl_top_clients){.n = 0};
+}
