@@ -10,12 +10,14 @@
 enum {
     STRICT = 740,
     ONCE,
+    LOG,
     INTERVAL,
 };
 
 static const struct argp_option known_options[] = {
     {"strict", STRICT, NULL, 0, "check: the exit status is 1 for warnings, too", 0},
     {"once", ONCE, NULL, 0, "top: one block, and no more", 0},
+    {"log", LOG, "FILE", 0, "bug-report: the end of this log, too", 0},
     {"interval", INTERVAL, "SECONDS", 0, "top: so long between two blocks (default 1)", 0},
     {0},
 };
@@ -27,6 +29,9 @@ take(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ONCE:
         given->is_once = true;
+        return 0;
+    case LOG:
+        given->log = argument;
         return 0;
     case INTERVAL:
         if (!udpai_str_number(udpai_str_from(argument), &given->interval_s) ||
@@ -52,6 +57,8 @@ udpai_ctl_look_options_check(udpai_ctl_look_options *given,
         argp_error(state, "--strict goes with check, and with conform");
     if ((given->is_once || given->interval_s) && strcmp(command, "top") != 0)
         argp_error(state, "--once and --interval go with top");
+    if ((given->log || given->file) && strcmp(command, "bug-report") != 0)
+        argp_error(state, "%s goes with bug-report", given->log ? "--log" : "-o FILE.tar");
     if (given->interval_s == 0)
         given->interval_s = 1;
 }

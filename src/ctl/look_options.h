@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `udpactl check` and `udpactl top` alone. */
+/* The options of `udpactl check`, `udpactl top` and `udpactl bug-report` alone. */
 #ifndef UDPAI_CTL_LOOK_OPTIONS_H
 #define UDPAI_CTL_LOOK_OPTIONS_H
 
@@ -9,6 +9,8 @@
 
 typedef struct udpai_ctl_look_options {
     bool is_strict;      /* check: warnings are failures, too */
+    const char *file;    /* bug-report: to write; NULL: a new one in this folder */
+    const char *log;     /* bug-report: a file of the log; NULL: none */
     bool is_once;        /* top: one block */
     uint64_t interval_s; /* top: between two blocks; 0: not given, before the check below */
 } udpai_ctl_look_options;

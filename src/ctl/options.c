@@ -65,7 +65,7 @@ static const struct argp_option known_options[] = {
      "table or "
      "json; "
      "conform: table, tap, junit, or json; and jsonpath=EXPRESSION wherever there is json, such as "
-     "jsonpath='{[*].name}'",
+     "jsonpath='{[*].name}'; bug-report: the archive to write",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
@@ -449,6 +449,16 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     choose_secrets(given);
 }
 
+/* -o is a file of bug-report, which may stand before it. */
+static bool
+is_archive(const udpai_ctl_options *given, const char *argument)
+{
+    static const char end[] = ".tar";
+    size_t len = strlen(argument);
+    return (given->common.command && strcmp(given->common.command, "bug-report") == 0) ||
+           (len > strlen(end) && strcmp(argument + len - strlen(end), end) == 0);
+}
+
 static error_t
 parse_more(int key, char *argument, struct argp_state *state)
 {
@@ -482,7 +492,10 @@ parse_more(int key, char *argument, struct argp_state *state)
         given->common.name_space = argument;
         return 0;
     case 'o':
-        udpai_cli_format_take(&given->common, argument, state);
+        if (is_archive(given, argument))
+            given->look.file = argument;
+        else
+            udpai_cli_format_take(&given->common, argument, state);
         return 0;
     case 'f':
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
@@ -586,7 +599,7 @@ static const struct argp conform_parser = {.options = udpai_cli_conform_options,
 
 /* --strict is of check and of conform; the first parser takes it, and conform parses its own. */
 static const struct argp_child children[] = {
-    {&udpai_ctl_look_parser, 0, "Of check and top:", 3},
+    {&udpai_ctl_look_parser, 0, "Of check, top and bug-report:", 3},
     {&conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&bench_parser, 0, "Of bench:", 3},

@@ -233,6 +233,18 @@ static const udpai_ctl_verb verbs[] = {
              "Example: udpactl check --server edge:18000 || echo 'look at edge'\n"
              "Exit status: 0 no errors; 1 errors; 2 of the command line; 3 no connection;\n"
              "4 no answer in time.\n"},
+    {.name = "bug-report",
+     .run = udpai_ctl_bug_report,
+     .summary = "an archive for an error report, without secrets",
+     .usage = "bug-report [-o FILE.tar] [--log FILE]",
+     .text = "Write an archive of status, sources, replicas, clients, metrics, counters and\n"
+             "runtime of the node. Payloads, keys and the configuration are not in it; names\n"
+             "and addresses are. Uses --server and --http; what one lacks is noted in it.\n"
+             "\n"
+             "  -o FILE.tar            a new file (default udpa-bug-report-TIME.tar)\n"
+             "  --log FILE             the last MiB of this log, too\n"
+             "\n"
+             "Example: udpactl bug-report -o edge.tar --log /var/log/udpad.log\n"},
     {.name = "validate",
      .run = udpai_ctl_validate,
      .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NO_NODE,
