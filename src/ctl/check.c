@@ -96,8 +96,8 @@ add_unchecked(const udpai_ctl_options *options, bool is_status, udpai_ctl_findin
     };
     static const udpai_ctl_finding metrics = {
         .what = "metrics",
-        .action = (char *)(uintptr_t) "give the address of the node's HTTP socket: --http "
-                                      "HOST:PORT",
+        .action = (char *)(uintptr_t) "give the address of the node's admin socket: --admin "
+                                      "ADDRESS",
     };
     if (is_status)
         udpai_ctl_findings_add(findings, &status, options->common.server,

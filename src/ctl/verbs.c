@@ -104,7 +104,7 @@ static const udpai_ctl_verb verbs[] = {
      .usage = "top [--interval SECONDS] [--once]",
      .text = "Show deliveries, bytes, ACKs, NACKs and changes a second, how long changes take\n"
              "to the last client, turns of threads, streams, sources, and the clients that\n"
-             "are most behind, until SIGINT. Uses --http, and for clients --server.\n"
+             "are most behind, until SIGINT. Uses --admin, and for clients --server.\n"
              "\n"
              "  --interval SECONDS     between two blocks (default 1)\n"
              "  --once                 one block, and no more\n"
@@ -225,7 +225,7 @@ static const udpai_ctl_verb verbs[] = {
      .text = "Look for certificates that expire, clocks that differ, full disks and limits,\n"
              "versions that differ, sources that are not active, resources that are pending\n"
              "or held, workers that do not report, and replicas that are not current. A line\n"
-             "for each has where and why, and what to do. Uses --server and --http.\n"
+             "for each has where and why, and what to do. Uses --server and --admin.\n"
              "\n"
              "  --strict               exit status 1 for warnings, too\n"
              "  -o, --output FORMAT    table, json, or jsonpath=EXPRESSION\n"
@@ -239,7 +239,7 @@ static const udpai_ctl_verb verbs[] = {
      .usage = "bug-report [-o FILE.tar] [--log FILE]",
      .text = "Write an archive of status, sources, replicas, clients, metrics, counters and\n"
              "runtime of the node. Payloads, keys and the configuration are not in it; names\n"
-             "and addresses are. Uses --server and --http; what one lacks is noted in it.\n"
+             "and addresses are. Uses --server and --admin; what one lacks is noted in it.\n"
              "\n"
              "  -o FILE.tar            a new file (default udpa-bug-report-TIME.tar)\n"
              "  --log FILE             the last MiB of this log, too\n"
