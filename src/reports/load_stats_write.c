@@ -217,6 +217,13 @@ put_shared_part(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, PART_N_CLIENTS, shared->n_clients);
 }
 
+/* A ClusterLoad, even if no node is counted in it; else a ClientLoad. As it is read. */
+static bool
+is_sum(const udpai_load_stats *stats)
+{
+    return stats->limits->nodes > 0;
+}
+
 /* That it is shared, and how much in it is. */
 static void
 put_shared(udpai_proto_writer *writer, const udpai_load_stats *stats)
@@ -226,14 +233,14 @@ put_shared(udpai_proto_writer *writer, const udpai_load_stats *stats)
     if (stats->is_shared)
         udpai_proto_put_varint(writer, SHARED, 1);
     if (stats->lasts_ns)
-        udpai_load_stats_put_nested(writer, stats->nodes.n ? SUM_LASTS : LASTS,
+        udpai_load_stats_put_nested(writer, is_sum(stats) ? SUM_LASTS : LASTS,
                                     udpai_load_stats_put_nanoseconds, &stats->lasts_ns);
 }
 
 static void
 put_covered(udpai_proto_writer *writer, const udpai_load_stats *stats)
 {
-    if (stats->nodes.n)
+    if (is_sum(stats))
         udpai_load_stats_put_nested(writer, SUM_COVERED, udpai_load_stats_put_nanoseconds,
                                     &stats->covered_ns);
     else if (stats->covered_ns > stats->elapsed_ns)

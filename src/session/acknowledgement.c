@@ -33,7 +33,7 @@ udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_s
         return false;
     udpai_str token, host, type, rest = {question.data + prefix.len, question.len - prefix.len};
     if (!udpai_str_cut(&rest, '/', &token) || !token.len || !udpai_str_cut(&rest, '/', &host) ||
-        !host.len || !udpai_str_cut(&rest, '/', &type) || !rest.len)
+        !host.len || !udpai_str_cut(&rest, '/', &type) || !type.len || !rest.len)
         return false;
     *ret_type_url = (udpai_str){host.data, host.len + 1 + type.len};
     *ret_name = rest;

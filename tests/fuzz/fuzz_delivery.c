@@ -24,6 +24,8 @@ check(const udpai_dynamic_source_config *config)
     FUZZ_CHECK(!message->recover && !message->standby_for);
     if (config->kind == UDPAI_SOURCE_UDPA)
         FUZZ_CHECK(!message->udpa->tls);
+    else if (config->kind == UDPAI_SOURCE_REST)
+        FUZZ_CHECK(!message->rest->tls && *message->rest->authority);
     else
         FUZZ_CHECK(config->kind == UDPAI_SOURCE_XDS && !message->xds->tls &&
                    *message->xds->authority);

@@ -25,13 +25,11 @@ def start(test, files):
     path.write_text(json.dumps({
         'sockets': [{'address': '127.0.0.1:0'}],
         'http': {'sockets': [{'address': '127.0.0.1:0', 'tls': {
-            'certificate_file': f'{files}/node.crt', 'private_key_file': f'{files}/node.key'}}, {
-                'address': '127.0.0.1:0'}]},
+            'certificate_file': f'{files}/node.crt', 'private_key_file': f'{files}/node.key'}}]},
         'runtime': {'layers': [{'name': 'base', 'static_layer': {'upstream': {
             'token': TOKEN, 'etcd_password': PASSWORD, 'limit': 7}}}]}}), encoding='utf-8')
     node = interop.Node(test, 'node', port=None, bootstrap=path)
-    ports = re.findall(r'listening on 127\.0\.0\.1:(\d+) \([^)]*(?:REST|HTTP)', node.text())
-    return node, f'127.0.0.1:{ports[-1]}'
+    return node, re.search(r'admin socket (unix:\S+)', node.text())[1]
 
 
 def check_archive(test, path, key):
@@ -55,7 +53,7 @@ def check_archive(test, path, key):
 
 def body(test):
     files = test.issue('node')
-    node, http = start(test, files)
+    node, admin = start(test, files)
     ctl = Ctl(test, node)
     ctl('apply', '-f', write(test, 'secret.json', secret_pb2.Secret(
         name='password', generic_secret={'secret': {'inline_string': PAYLOAD}})), '-f', write_cluster(
@@ -65,15 +63,15 @@ def body(test):
     key = (files / 'node.key').read_text(encoding='ascii')
     log, path = test.work / 'udpad.log', test.work / 'report.tar'
     log.write_text(f'an ordinary line\ntoken={LOGGED} x\n{key}\n', encoding='utf-8')
-    out = ctl('bug-report', '--http', http, '-o', path, '--log', log)
+    out = ctl('bug-report', '--admin', admin, '-o', path, '--log', log)
     check(f'it has written it: {out}', out.startswith(f'{path}: 9 files'))
     check_archive(test, path, key)
-    ctl('bug-report', '--http', http, '-o', path, status=MISTAKE) # it is there
+    ctl('bug-report', '--admin', admin, '-o', path, status=MISTAKE) # it is there
     ctl('bug-report', '-o', test.work / 'other.tar', '--log', test.work, status=MISTAKE)
     ctl('get', '-o', path, status=MISTAKE)
     client.close()
     node.stop()
-    ctl('bug-report', '--http', http, '-o', test.work / 'none.tar', status=NO_CONNECTION)
+    ctl('bug-report', '--admin', admin, '-o', test.work / 'none.tar', status=NO_CONNECTION)
     check('nothing is written of a node that is not there', not (test.work / 'none.tar').exists())
 
 
