@@ -20,6 +20,7 @@ SEEDS = {'short': 1, 'long': 2}
 ALONE_S = 1
 CHANGES = 30       # at least
 ATTEMPTS = 4
+HANG_S = 60 # behind the time that the clients are given
 P99_S = 0.25       # other programs may use the machine
 
 
@@ -49,8 +50,12 @@ class Changed:
             test.work / 'mutations.json',
             {'GRPC_ENABLE_FORK_SUPPORT': '0'})
         test.processes.append(self.process)
+        self.last = time.monotonic() + seconds + HANG_S
 
     def is_over(self):
+        if time.monotonic() > self.last: # a library hangs by what it was sent, as others crash
+            self.process.process.kill()
+            self.process.process.wait()
         return self.process.process.poll() is not None
 
     def results(self):

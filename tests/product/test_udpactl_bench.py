@@ -357,6 +357,7 @@ def check_limits(test):
     bench('--publish', '--changes', 0, '--resources', 5, '--streams', 3)
     bench('--resources', 5, '--streams', 9, status=REFUSED,
           err='a stream was ended: gRPC status 8 (a limit was reached): this node serves 4 streams')
+    bench = Bench(test, start_node(test, 'large', {})[1]) # that one takes few connections, too
     def few_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
     bench('--idle', '--streams', 150, status=MISTAKE, preexec_fn=few_files,
