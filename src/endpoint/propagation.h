@@ -15,7 +15,7 @@
 
 #define UDPAI_PROPAGATION_OPEN_MAX 1024
 /* Looks at clients that marks may cost in a second, each at all clients that there are. */
-#define UDPAI_PROPAGATION_LOOKS_MAX 50000
+#define UDPAI_PROPAGATION_LOOKS_MAX 10000
 
 typedef struct udpai_propagation_options {
     udpai_wheel *wheel;
