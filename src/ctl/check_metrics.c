@@ -20,12 +20,13 @@ typedef struct checking {
     const udpai_ctl_asked *asked;
 } checking;
 
-#define ERROR(name, todo)                                                                          \
-    (&(const udpai_ctl_finding){.level = UDPAI_CTL_ERROR, .what = (name), .action = (char *)(todo)})
-#define LEVEL(is_error, name, todo)                                                                \
+#define ERROR(name, remedy)                                                                        \
+    (&(const udpai_ctl_finding){                                                                   \
+        .level = UDPAI_CTL_ERROR, .what = (name), .action = (char *)(remedy)})
+#define LEVEL(is_error, name, remedy)                                                              \
     (&(const udpai_ctl_finding){.level = (is_error) ? UDPAI_CTL_ERROR : UDPAI_CTL_WARNING,         \
                                 .what = (name),                                                    \
-                                .action = (char *)(todo)})
+                                .action = (char *)(remedy)})
 
 /* ---- times ---- */
 

@@ -6,14 +6,12 @@
 #include "base/utf8.h"
 #include "cli/names.h"
 #include "cli/order.h"
+#include "ctl/client_session.h"
 #include "ctl/status_view.h"
 #include "reports/client_names.h"
-#include "udpa/status/v1/status.pb-c.h"
 
 #define HEAD_MAX ((size_t)60) /* bytes of a refusal */
 #define TAIL_MAX ((size_t)100)
-#define STATUS_TYPES "type.googleapis.com/udpa.status.v1."
-
 typedef Udpa__Status__V1__SessionStatus session_status;
 typedef Udpa__Status__V1__SubscriptionStatus subscription_status;
 
@@ -35,19 +33,8 @@ typedef struct client {
 static bool
 is_of_status(const subscription_status *subscription)
 {
-    return strncmp(subscription->type_url, STATUS_TYPES, strlen(STATUS_TYPES)) == 0;
-}
-
-static bool
-is_client(const session_status *session, bool is_all)
-{
-    size_t n_status = 0;
-    bool is_served = strcmp(session->protocol, "udpa") == 0 ||
-                     strcmp(session->protocol, "xds-delta") == 0 ||
-                     strcmp(session->protocol, "xds-sotw") == 0;
-    for (size_t i = 0; i < session->n_subscriptions; i++)
-        n_status += is_of_status(session->subscriptions[i]);
-    return is_served && !*session->source && (is_all || session->n_subscriptions > n_status);
+    return strncmp(subscription->type_url, UDPAI_CTL_STATUS_TYPES,
+                   strlen(UDPAI_CTL_STATUS_TYPES)) == 0;
 }
 
 static int
@@ -70,13 +57,8 @@ static void
 take_sessions(udpa_resource *const *resources, size_t n, bool is_all, session_list *sessions)
 {
     for (size_t i = 0; i < n; i++) {
-        size_t size;
-        const void *payload = udpa_resource_payload(resources[i], &size);
-        session_status *session =
-            strcmp(udpa_resource_type_url(resources[i]), UDPAI_TYPE_SESSION_STATUS) == 0
-                ? udpa__status__v1__session_status__unpack(NULL, size, payload)
-                : NULL;
-        if (!session || !is_client(session, is_all) || !udpai_vector_push(sessions, session))
+        session_status *session = udpai_ctl_client_session_read(resources[i], is_all);
+        if (session && !udpai_vector_push(sessions, session))
             udpa__status__v1__session_status__free_unpacked(session, NULL);
     }
     if (sessions->n > 1)

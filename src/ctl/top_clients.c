@@ -3,11 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ctl/client_session.h"
 #include "ctl/top_view.h"
-#include "model/types.h"
-#include "udpa/status/v1/status.pb-c.h"
-
-#define STATUS_TYPES UDPAI_TYPE_PREFIX "udpa.status.v1."
 
 typedef Udpa__Status__V1__SessionStatus session_status;
 
@@ -47,26 +44,10 @@ insert(udpai_ctl_top_clients *self, udpai_ctl_top_client client)
     self->n++;
 }
 
-/* Sources are none, and neither is what subscribes to nothing but status, such as udpactl. */
-static bool
-is_client(const session_status *session)
-{
-    size_t n_status = 0;
-    bool is_served = strcmp(session->protocol, "udpa") == 0 ||
-                     strcmp(session->protocol, "xds-delta") == 0 ||
-                     strcmp(session->protocol, "xds-sotw") == 0;
-    for (size_t i = 0; i < session->n_subscriptions; i++)
-        n_status +=
-            strncmp(session->subscriptions[i]->type_url, STATUS_TYPES, strlen(STATUS_TYPES)) == 0;
-    return is_served && !*session->source && session->n_subscriptions > n_status;
-}
-
 static void
 add_session(udpai_ctl_top_clients *self, const session_status *session)
 {
     udpai_ctl_top_client client = {.name = NULL};
-    if (!is_client(session))
-        return;
     self->n_clients++;
     for (size_t i = 0; i < session->n_subscriptions; i++) {
         const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
@@ -91,12 +72,7 @@ udpai_ctl_top_clients_find(udpai_ctl_top_clients *clients,
 {
     *clients = (udpai_ctl_top_clients){.is_known = true};
     for (size_t i = 0; i < n; i++) {
-        size_t size;
-        const void *payload = udpa_resource_payload(resources[i], &size);
-        session_status *session =
-            strcmp(udpa_resource_type_url(resources[i]), UDPAI_TYPE_SESSION_STATUS) == 0
-                ? udpa__status__v1__session_status__unpack(NULL, size, payload)
-                : NULL;
+        session_status *session = udpai_ctl_client_session_read(resources[i], false);
         if (session)
             add_session(clients, session);
         udpa__status__v1__session_status__free_unpacked(session, NULL);
