@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "federation/source.h"
 #include "model/replica_id.h"
+#include "store/audit.h"
 
 static udpai_acl_subject
 subject_of(const udpai_peer *peer)
@@ -140,6 +141,18 @@ udpai_access_may_refresh(const udpai_access *access,
            udpai_acl_settings(access->acl)->is_dry_run;
 }
 
+udpai_str
+udpai_access_rule_of(const udpai_access *access,
+                     const udpai_peer *peer,
+                     const udpai_acl_question *question)
+{
+    if (!access->acl)
+        return (udpai_str){0};
+    const udpai_acl_subject subject = subject_of(peer);
+    const udpai_acl_rule *rule = udpai_acl_decide(access->acl, &subject, question, NULL);
+    return rule ? rule->name : UDPAI_STR("none, in a dry run");
+}
+
 /* ---- other rules ---- */
 
 /* What is there of one origin, while rules change. */
@@ -181,8 +194,10 @@ static bool
 withdraw(struct review *review, udpai_origin *origin)
 {
     size_t n_before = review->n_withdrawn;
-    udpai_store_withdraw_all(review->access->context->store, origin, (udpai_str){0}, (udpai_str){0},
-                             stays, review);
+    udpai_store *store = review->access->context->store;
+    udpai_cause before = udpai_store_set_cause(store, UDPAI_CAUSE_RULES);
+    udpai_store_withdraw_all(store, origin, (udpai_str){0}, (udpai_str){0}, stays, review);
+    (void)udpai_store_set_cause(store, before);
     review->n_origins += review->n_withdrawn != n_before;
     return review->n_withdrawn != n_before;
 }

@@ -30,6 +30,10 @@ udpa_err udpai_access_check_publication(udpai_access *access,
                                         const udpai_peer *peer,
                                         const udpa_resource *resource,
                                         udpa_error **ret_error);
+/* The name of the rule that allows it; a view of the rules; empty: there are no rules. */
+udpai_str udpai_access_rule_of(const udpai_access *access,
+                               const udpai_peer *peer,
+                               const udpai_acl_question *question);
 /* Would it let in what is refreshed, if it is of this type? */
 bool udpai_access_may_refresh(const udpai_access *access,
                               const udpai_peer *peer,

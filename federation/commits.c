@@ -505,6 +505,19 @@ udpai_commits_has_staged(const udpai_commits *commits)
     return !udpai_list_empty(&commits->staged);
 }
 
+/* With its records, or not at all. */
+static udpa_err
+add_to(const udpai_commits *commits, const udpai_transaction *one, udpai_durable_batch *batch)
+{
+    size_t from = batch->ops.n;
+    udpa_err err = udpai_staging_commit(one->staging, batch);
+    if (err == UDPA_OK)
+        err = udpai_transaction_audit(commits, one, batch, from);
+    if (err != UDPA_OK)
+        udpai_durable_batch_cut(batch, from);
+    return err;
+}
+
 void
 udpai_commits_hand_over(udpai_commits *commits, udpai_durable_batch *batch, uint64_t ticket)
 {
@@ -513,7 +526,7 @@ udpai_commits_hand_over(udpai_commits *commits, udpai_durable_batch *batch, uint
         udpai_transaction *one = UDPAI_LIST_ENTRY(at, udpai_transaction, node);
         udpai_list_append(&commits->sent, &one->node);
         one->ticket = ticket;
-        udpa_err err = batch ? udpai_staging_commit(one->staging, batch) : UDPA_ERR_NOMEM;
+        udpa_err err = batch ? add_to(commits, one, batch) : UDPA_ERR_NOMEM;
         if (err == UDPA_OK)
             continue;
         refuse(one->pending, err);

@@ -78,4 +78,12 @@ void udpai_transaction_end(udpai_commits *commits, udpai_transaction *ended);
 /* Are others about this name? */
 bool udpai_commits_have_name(const udpai_commits *commits, udpai_str name);
 
+/* ---- commits_audit.c ---- */
+
+/* Adds records of what it changes to its ops, which begin there. */
+udpa_err udpai_transaction_audit(const udpai_commits *commits,
+                                 const udpai_transaction *one,
+                                 udpai_durable_batch *batch,
+                                 size_t from);
+
 #endif

@@ -123,6 +123,8 @@ batch_of(const udpai_commits *commits, udpai_transaction *one)
         return udpai_durable_batch_free(batch);
     udpai_stamp_expiry(commits->context, batch);
     keep_alive(commits->shares, batch);
+    if (udpai_transaction_audit(commits, one, batch, 0) != UDPA_OK)
+        return udpai_durable_batch_free(batch);
     batch->position = one->position;
     batch->is_janitors = one->is_janitors;
     batch->place = one->place;

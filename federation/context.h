@@ -23,6 +23,7 @@ typedef struct udpai_context {
     uint64_t n_commits; /* of the durable engine that are done; each order carries it */
     udpai_durable_position position; /* up to which it has what its replicas have committed */
     bool is_durable, is_endpoint, peers_are_anonymous;
+    bool has_audit;   /* who changes what is recorded (audit.h) */
     bool is_restored; /* the store comes from a backup, and is meant to replace what was newer */
     bool recovers;    /* some source may have learned something in this node's stead */
     bool is_started;

@@ -220,12 +220,13 @@ udpai_epoch_accept(udpai_epoch *epoch, udpai_str id, udpa_error **ret_error)
 /* ---- commits ---- */
 
 /* That other nodes' stores were seen is not sent: nodes that are each other's sources would send it
- * to each other for ever. */
+ * to each other for ever. Nor is what changes nothing. */
 static bool
 is_loud(const udpai_durable_batch *batch)
 {
     for (size_t i = 0; i < batch->ops.n; i++)
-        if (batch->ops.items[i].kind != UDPAI_DURABLE_SEEN)
+        if (batch->ops.items[i].kind != UDPAI_DURABLE_SEEN &&
+            batch->ops.items[i].kind != UDPAI_DURABLE_AUDIT)
             return true;
     return false;
 }

@@ -3,6 +3,7 @@
 #include "federation/node_internal.h"
 
 #include "federation/access.h"
+#include "federation/audit.h"
 #include "federation/barriers.h"
 #include "federation/clients.h"
 #include "federation/demand.h"
@@ -262,6 +263,8 @@ commit(udpai_node *node)
     bool has_moved = node->replica && udpai_replica_has_moved(node->replica);
     if ((has_staged || has_moved) && !batch)
         batch = udpai_durable_batch_new();
+    if (batch && !node->replica && udpai_audit_ended(&node->context, batch) != UDPA_OK)
+        err = UDPA_ERR_NOMEM;
     if (has_staged) /* behind what was done before it */
         udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);
     if (batch && node->context.env.commit) {

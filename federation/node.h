@@ -9,6 +9,7 @@
 
 #include "federation/node_config.h"
 #include "federation/node_env.h"
+#include "store/audit.h"
 
 typedef struct udpai_node udpai_node;
 
@@ -115,6 +116,10 @@ udpa_err udpai_node_check_access(udpai_node *node,
 /* Replaces the rules on publishing, also for what was published before: what they deny is
  * withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
+
+/* Records that something was done here, with the next commit; does nothing where there is no audit.
+ */
+void udpai_node_audit(udpai_node *node, const udpai_audit_record *record);
 
 /* Other times from now on; waits that have begun last as long as they were to. */
 void udpai_node_set_timing(udpai_node *node, const udpai_node_timing *timing);

@@ -185,6 +185,7 @@ typedef struct udpai_node_config {
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */
+    bool has_audit;  /* … and records of who has changed them */
     /* It has replicas (udpai_node_env.propose), which have this id together; 1 to UDPAI_EPOCH_MAX
      * bytes. Empty: it has none. */
     udpai_str set_id;

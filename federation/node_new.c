@@ -83,6 +83,7 @@ make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *conf
     context->wheel = wheel;
     context->timing = config->timing;
     context->is_durable = config->is_durable;
+    context->has_audit = config->is_durable && config->has_audit;
     context->is_endpoint = config->is_endpoint;
     context->list_part = config->list_part ? config->list_part : LIST_PART;
     context->peers_are_anonymous = config->peers_are_anonymous;

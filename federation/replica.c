@@ -21,6 +21,7 @@
 #include "federation/signatures.h"
 #include "federation/stamps.h"
 #include "federation/sync.h"
+#include "store/audit.h"
 
 struct udpai_replica {
     udpai_context *context;
@@ -398,6 +399,10 @@ apply_mark(udpai_replica *replica, const udpai_durable_op *op)
 static udpa_err
 apply_one(udpai_replica *replica, const udpai_durable_op *op)
 {
+    if (op->kind == UDPAI_DURABLE_AUDIT) {
+        udpai_store_note_op(replica->context->store, op);
+        return UDPA_OK;
+    }
     udpai_str key = udpai_bytes_view(op->origin);
     udpai_share *share = udpai_shares_find(replica->shares, key);
     if (udpai_stamps_is_key(key))

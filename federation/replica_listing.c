@@ -42,8 +42,8 @@ static bool
 compare_next(udpai_replica_listing *listing, udpai_durable_batch *list)
 {
     udpai_durable_op *op = &list->ops.items[listing->n_seen];
-    const udpai_place place = udpai_place_of(op);
     bool is_there = op->kind == UDPAI_DURABLE_PUT;
+    const udpai_place place = is_there ? udpai_place_of(op) : (udpai_place){0};
     size_t n_before = udpai_places_n(&listing->there);
     if (is_there && !udpai_places_add(&listing->there, &place))
         return false;

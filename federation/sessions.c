@@ -11,6 +11,7 @@
 #include "federation/signatures.h"
 #include "federation/source.h"
 #include "federation/twins.h"
+#include "store/audit.h"
 
 udpai_str
 udpai_node_speaker(const udpai_node *node, uint64_t session)
@@ -182,8 +183,10 @@ disown(udpai_node *node, const udpai_peer *peer)
                                 {UDPAI_LOG_CODE, udpai_log_code_of(UDPA_ERR_UNAUTHENTICATED)}),
                     "withdrawn all that %.*s has published: its certificate was revoked",
                     UDPAI_SHOWN(name));
-    udpai_store_withdraw_all(node->context.store, peer->origin, (udpai_str){0}, (udpai_str){0},
-                             NULL, NULL);
+    udpai_store *store = node->context.store;
+    udpai_cause before = udpai_store_set_cause(store, UDPAI_CAUSE_REVOKED);
+    udpai_store_withdraw_all(store, peer->origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
+    (void)udpai_store_set_cause(store, before);
 }
 
 void

@@ -7,6 +7,7 @@
 #include "federation/shares.h"
 #include "federation/signatures_internal.h"
 #include "federation/stamp.h"
+#include "store/audit.h"
 
 #include <stdlib.h>
 
@@ -258,9 +259,11 @@ withdraw(udpai_signatures *signatures, const struct task *task)
     udpai_source *source = udpai_sources_of_origin(signatures->sources, task->origin);
     if (source)
         udpai_source_note_refused(source);
-    udpai_store_withdraw(signatures->context->store, task->origin,
-                         udpai_resource_type_url(task->resource),
+    udpai_store *store = signatures->context->store;
+    udpai_cause before = udpai_store_set_cause(store, UDPAI_CAUSE_SIGNATURE);
+    udpai_store_withdraw(store, task->origin, udpai_resource_type_url(task->resource),
                          udpai_resource_name(task->resource));
+    (void)udpai_store_set_cause(store, before);
 }
 
 static void

@@ -121,6 +121,7 @@ void
 udpai_replicator_after_change(udpai_replicator *replicator)
 {
     uint64_t now = replicator->env.wheel->now_ms;
+    udpai_replicator_prune_audit(replicator);
     if (!udpai_unread_sweep(&replicator->unread))
         return;
     if (replicator->unread.records.n > AT_ONCE)

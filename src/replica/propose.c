@@ -74,13 +74,35 @@ read_op(udpai_proposed *one, const udpai_durable_op *op, udpa_error **ret_error)
 static uint32_t
 order_of(const udpai_durable_batch *batch)
 {
-    size_t i = 0;
-    while (i + 1 < batch->ops.n &&
-           udpai_store_is_removal_key(udpai_bytes_view(batch->ops.items[i].origin)))
-        i++;
-    return batch->ops.n
-               ? (uint32_t)udpai_digest(UDPAI_STR(""), udpai_bytes_view(batch->ops.items[i].origin))
-               : 0;
+    udpai_str origin = {0};
+    for (size_t i = 0; i < batch->ops.n; i++) {
+        const udpai_durable_op *op = &batch->ops.items[i];
+        if (op->kind != UDPAI_DURABLE_AUDIT)
+            origin = udpai_bytes_view(op->origin);
+        if (origin.len && !udpai_store_is_removal_key(origin))
+            break;
+    }
+    return origin.len ? (uint32_t)udpai_digest(UDPAI_STR(""), origin) : 0;
+}
+
+static udpa_err
+read_audit(udpai_proposed *one, const udpai_durable_batch *batch)
+{
+    const udpai_replicator_env *env = &one->owner->env;
+    size_t at = 0;
+    udpa_err err;
+    udpa_bytes *key, *value;
+    while ((err = udpai_replica_audit_next(batch, &at, env->random(env->userdata), &key, &value)) ==
+               UDPA_OK &&
+           key) {
+        const udpai_record_change change = {.record = key, .value = value, .is_audit = true};
+        if (udpai_vector_push(&one->changes, change))
+            continue;
+        udpa_bytes_unref(key);
+        udpa_bytes_unref(value);
+        return UDPA_ERR_NOMEM;
+    }
+    return err;
 }
 
 static udpa_err
@@ -93,8 +115,9 @@ read_batch(udpai_proposed *one, const udpai_durable_batch *batch, udpa_error **r
     one->place = batch->place;
     one->place_created = udpai_members_place_created(one->owner->members, batch->place);
     for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
-        err = read_op(one, &batch->ops.items[i], ret_error);
-    return err;
+        if (batch->ops.items[i].kind != UDPAI_DURABLE_AUDIT)
+            err = read_op(one, &batch->ops.items[i], ret_error);
+    return err == UDPA_OK ? read_audit(one, batch) : err;
 }
 
 /* ---- as one transaction ---- */
@@ -156,6 +179,14 @@ submit(udpai_proposed *one, udpai_replica_transaction *transaction)
     }
 }
 
+/* What was to be changed is gone already. */
+static bool
+says_nothing(const udpai_proposed *one, const udpai_replica_transaction *transaction, size_t i)
+{
+    return one->changes.items[i].is_audit && !one->changes.items[0].is_audit &&
+           transaction->ops.n == 0;
+}
+
 static void
 begin(udpai_proposed *one)
 {
@@ -163,7 +194,8 @@ begin(udpai_proposed *one)
     udpa_err err = transaction ? udpai_proposed_compare_place(one, transaction) : UDPA_ERR_NOMEM;
     bool is_displaced = err == UDPA_ERR_ABORTED && !one->is_janitors;
     for (size_t i = 0; i < one->changes.n && err == UDPA_OK; i++)
-        err = udpai_proposed_add(one, transaction, &one->changes.items[i]);
+        if (!says_nothing(one, transaction, i))
+            err = udpai_proposed_add(one, transaction, &one->changes.items[i]);
     if (err == UDPA_OK) {
         submit(one, transaction);
         return;

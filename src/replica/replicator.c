@@ -63,6 +63,8 @@ add_record(udpai_replicator *replicator,
            udpai_durable_batch *batch)
 {
     bool is_locked;
+    if (udpai_replica_audit_is_key(key))
+        return udpai_replicator_add_audit(replicator, key, value, batch);
     udpa_err err = udpai_replicator_note_locked(replicator, key, value, &is_locked);
     return err != UDPA_OK || is_locked ? err
                                        : udpai_replicator_add_record(replicator, key, value, batch);
@@ -187,7 +189,7 @@ add_event(udpai_replicator *replicator, const udpai_etcd_event *event, udpai_dur
         const udpai_lock_set *set = udpai_locks_find_set(&replicator->locks, behind);
         return set ? add_set(replicator, set, batch) : UDPA_OK;
     }
-    if (is_lock ? key.data[0] != 'p' : !udpai_record_is_key(key))
+    if (is_lock ? key.data[0] != 'p' : !udpai_replicator_is_record(key))
         return UDPA_OK;
     const udpai_lock *lock = udpai_locks_find(&replicator->locks, behind);
     if (lock && lock->set->is_committed)

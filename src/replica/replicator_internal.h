@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "etcd/barrier.h"
 #include "replica/alarms.h"
+#include "replica/audit.h"
 #include "replica/held.h"
 #include "replica/locks.h"
 #include "replica/members.h"
@@ -49,6 +50,7 @@ struct udpai_replicator {
     udpai_list under_way;        /* transactions */
     udpai_timer work;            /* what waits for others may go on */
     udpai_log_limit malformed_log, late_log;
+    uint64_t audit_due_ms;   /* then it is looked for records of the audit that are old */
     int logged_state;        /* -1: none */
     uint64_t not_current_ms; /* since then; 0: it is current */
     udpa_error *why;         /* it is not */
@@ -103,6 +105,7 @@ typedef struct udpai_record_change {
     udpa_bytes *record;  /* key, without the prefix */
     udpa_bytes *value;   /* NULL: it is deleted */
     udpa_bytes *removal; /* record of the removal that would end it; NULL: it is no contribution */
+    bool is_audit;       /* it only says what the others are, which are before it */
 } udpai_record_change;
 
 typedef struct udpai_proposed {
@@ -191,6 +194,24 @@ void udpai_proposed_go_on(udpai_replicator *replicator);
 
 /* It takes more than one transaction. */
 void udpai_proposed_begin_large(udpai_proposed *one);
+
+/* ---- audited.c ---- */
+
+/* What is in etcd for what all replicas are to have: contributions, removals, the audit. */
+static inline bool
+udpai_replicator_is_record(udpai_str key)
+{
+    return udpai_record_is_key(key) || udpai_replica_audit_is_key(key);
+}
+
+/* Records of this key; NULL: it has gone, as it was old, and that is all. */
+udpa_err udpai_replicator_add_audit(udpai_replicator *replicator,
+                                    udpai_str key,
+                                    const udpai_str *value,
+                                    udpai_durable_batch *batch);
+
+/* Now and then, as the janitor of the set: deletes records of the audit that are old. */
+void udpai_replicator_prune_audit(udpai_replicator *replicator);
 
 /* ---- finish.c ---- */
 

@@ -104,12 +104,15 @@ commit_batches(struct engine *engine, udpai_list *first, udpai_list *end, udpa_e
     for (udpai_list *node = first; node != end && err == UDPA_OK; node = node->next)
         err = udpai_sqlite_apply(db, batch_at(node), ret_error);
     if (err == UDPA_OK)
+        err = udpai_sqlite_audit_prune(db, ret_error);
+    if (err == UDPA_OK)
         err = udpai_sqlite_note_number(db, batch_at(end->prev)->ticket, ret_error);
     if (err == UDPA_OK)
         err = udpai_sqlite_run(db, UDPAI_SQLITE_COMMIT, ret_error);
     /* Some failures have ended the transaction already. */
     if (err != UDPA_OK && !sqlite3_get_autocommit(db->handle))
         (void)udpai_sqlite_run(db, UDPAI_SQLITE_ROLLBACK, NULL);
+    udpai_sqlite_audit_ended(db, err == UDPA_OK);
     return err;
 }
 
@@ -215,6 +218,8 @@ count(struct engine *engine, udpai_list *batches, size_t n_transactions)
             engine->stats.n_failed++;
     }
     engine->stats.n_transactions += n_transactions;
+    engine->stats.audit_bytes = engine->db.audit.bytes;
+    engine->stats.n_audit = engine->db.audit.n_kept;
     pthread_mutex_unlock(&engine->mutex);
 }
 
@@ -300,6 +305,8 @@ open_database(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_err
     if (err != UDPA_OK)
         return err;
     err = udpai_sqlite_reseal(db, NULL, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_sqlite_audit_measure(db, ret_error);
     if (err != UDPA_OK)
         udpai_sqlite_db_close(db);
     return err;
@@ -321,6 +328,7 @@ udpai_sqlite_open(udpai_durable_engine **ret_engine,
     }
     engine->base = (udpai_durable_engine){&ops, options->done, options->userdata};
     engine->magic = MAGIC;
+    engine->stats.audit_bytes = engine->db.audit.bytes;
     engine->max_ops =
         options->max_ops_per_commit ? options->max_ops_per_commit : UDPAI_SQLITE_OPS_PER_COMMIT;
     udpai_list_init(&engine->queue);

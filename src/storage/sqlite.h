@@ -24,6 +24,9 @@
 #define UDPAI_SQLITE_FILE "udpa.db"
 #define UDPAI_SQLITE_OPS_PER_COMMIT 16384
 #define UDPAI_SQLITE_BUSY_MS 5000
+/* Of the audit (storage/audit_table.h). */
+#define UDPAI_SQLITE_AUDIT_BYTES ((uint64_t)64 << 20)
+#define UDPAI_SQLITE_AUDIT_AGE_US ((uint64_t)90 * 86400 * 1000000)
 
 /* All copied, except @p userdata. */
 typedef struct udpai_sqlite_options {
@@ -35,6 +38,8 @@ typedef struct udpai_sqlite_options {
                                   single batch may be larger */
     bool keeps_expired;        /* what is over is loaded all the same: it ends elsewhere */
     bool takes_loss;           /* a database that seems lost is begun anew, instead of an error */
+    /* Of records of the audit: the oldest are deleted with the next ones; 0: the defaults above. */
+    uint64_t audit_max_bytes, audit_max_age_us;
     unsigned busy_ms; /* how long to wait for another program that writes; 0: the default above */
     udpai_durable_done_fn done;
     void *userdata;
@@ -50,6 +55,8 @@ typedef struct udpai_sqlite_stats {
     uint64_t n_unreadable;   /* secrets that could not be loaded for lack of their key */
     uint64_t size_bytes; /* of the database, and of its write-ahead log; 0: none, or not known */
     uint64_t log_bytes;
+    uint64_t audit_bytes; /* of records, and how many were written by this process */
+    uint64_t n_audit;
 } udpai_sqlite_stats;
 
 /* Opens or makes the database and begins the writer thread.

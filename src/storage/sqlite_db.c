@@ -10,12 +10,13 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "model/digest.h"
 #include "model/lineage.h"
 #include "model/types.h"
 
 #define FILE_NAME UDPAI_SQLITE_FILE
 #define APPLICATION_ID 1969516641 /* "udpa" */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number) TEXT_OF_(number)
 
@@ -47,6 +48,15 @@
     " id TEXT NOT NULL,"                                                                           \
     " number INTEGER NOT NULL);"                                                                   \
     "INSERT INTO epoch VALUES (1, lower(hex(randomblob(16))), 0, 0);"
+/* Of who has changed what. Numbers are never used again, whatever was deleted. */
+#define TABLE_OF_AUDIT                                                                             \
+    "CREATE TABLE audit ("                                                                         \
+    " seq INTEGER PRIMARY KEY AUTOINCREMENT,"                                                      \
+    " at_us INTEGER NOT NULL," /* since 1970 */                                                    \
+    " source TEXT,"            /* of replicas: where it is in etcd */                              \
+    " record TEXT NOT NULL);"                                                                      \
+    "CREATE UNIQUE INDEX audit_source ON audit (source) WHERE source IS NOT NULL;"                 \
+    "INSERT INTO setting VALUES ('audit', lower(hex(randomblob(8))));"
 #define SET_VERSION "PRAGMA user_version = " TEXT_OF(SCHEMA_VERSION) ";"
 
 /* Rows with an integer key: with payloads of the usual sizes they are written two to four times as
@@ -72,13 +82,15 @@ static const char schema[] =
     " PRIMARY KEY (origin, type_url, prefix)) WITHOUT ROWID;"
     "CREATE TABLE setting ("
     " name TEXT PRIMARY KEY NOT NULL,"
-    " value TEXT NOT NULL) WITHOUT ROWID;" TABLE_OF_USES TABLES_OF_EPOCHS
+    " value TEXT NOT NULL) WITHOUT ROWID;" TABLE_OF_USES TABLES_OF_EPOCHS TABLE_OF_AUDIT
     "PRAGMA application_id = " TEXT_OF(APPLICATION_ID) ";" SET_VERSION "COMMIT;";
 
-/* From schema 1, and from 2. */
-static const char upgrade_1[] =
-    "BEGIN IMMEDIATE;" TABLE_OF_USES TABLES_OF_EPOCHS SET_VERSION "COMMIT;";
-static const char upgrade_2[] = "BEGIN IMMEDIATE;" TABLES_OF_EPOCHS SET_VERSION "COMMIT;";
+/* From older schemas. */
+static const char *const upgrades[] = {
+    [1] = "BEGIN IMMEDIATE;" TABLE_OF_USES TABLES_OF_EPOCHS TABLE_OF_AUDIT SET_VERSION "COMMIT;",
+    [2] = "BEGIN IMMEDIATE;" TABLES_OF_EPOCHS TABLE_OF_AUDIT SET_VERSION "COMMIT;",
+    [3] = "BEGIN IMMEDIATE;" TABLE_OF_AUDIT SET_VERSION "COMMIT;",
+};
 
 static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_BEGIN] = "BEGIN IMMEDIATE",
@@ -102,6 +114,9 @@ static const char *const statement_sql[UDPAI_SQLITE_STATEMENTS] = {
     [UDPAI_SQLITE_SEEN] = "INSERT OR REPLACE INTO seen VALUES (?1, ?2, ?3, ?4)",
     [UDPAI_SQLITE_NUMBER] = "UPDATE epoch SET number = ?1",
     [UDPAI_SQLITE_EPOCH] = "UPDATE epoch SET epoch = ?1, is_whole = ?2",
+    [UDPAI_SQLITE_AUDIT] =
+        "INSERT OR IGNORE INTO audit (at_us, source, record) VALUES (?1, ?2, ?3)",
+    [UDPAI_SQLITE_AUDIT_PRUNE] = "DELETE FROM audit WHERE seq <= ?1",
     [UDPAI_SQLITE_FORGET_CONTRIBUTIONS] = "DELETE FROM contribution WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_MARKS] = "DELETE FROM mark WHERE origin = ?1",
     [UDPAI_SQLITE_FORGET_USES] = "DELETE FROM in_use WHERE origin = ?1",
@@ -205,6 +220,24 @@ udpai_sqlite_column(sqlite3_stmt *statement, int index)
     return data ? (udpai_str){data, (size_t)len} : (udpai_str){"", 0};
 }
 
+int64_t
+udpai_sqlite_row_digest(const udpai_seal_place *place, udpai_str data)
+{
+    return (int64_t)udpai_digest(place->origin, data);
+}
+
+udpa_err
+udpai_sqlite_run(udpai_sqlite_db *db, udpai_sqlite_statement statement, udpa_error **ret_error)
+{
+    sqlite3_stmt *prepared = db->statements[statement];
+    udpa_err err = UDPA_OK;
+    if (sqlite3_step(prepared) != SQLITE_DONE)
+        err = udpai_sqlite_db_fail(db, "write the database", ret_error);
+    sqlite3_reset(prepared);
+    sqlite3_clear_bindings(prepared);
+    return err;
+}
+
 /* ---- secret types ---- */
 
 bool
@@ -304,7 +337,7 @@ find_schema(udpai_sqlite_db *db, const char **ret_missing, udpa_error **ret_erro
                           "%s was written by a newer udpad (schema %lld, this one knows %d): run "
                           "that version, or give this one another store directory",
                           db->path, (long long)version, SCHEMA_VERSION);
-    *ret_missing = version == 1 ? upgrade_1 : version == 2 ? upgrade_2 : NULL;
+    *ret_missing = version < SCHEMA_VERSION ? upgrades[version] : NULL;
     return UDPA_OK;
 }
 
@@ -395,6 +428,10 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
     memset(db, 0, sizeof(*db));
     db->lock_fd = -1;
     db->keeps_expired = options->keeps_expired;
+    db->audit.max_bytes =
+        options->audit_max_bytes ? options->audit_max_bytes : UDPAI_SQLITE_AUDIT_BYTES;
+    db->audit.max_age_us =
+        options->audit_max_age_us ? options->audit_max_age_us : UDPAI_SQLITE_AUDIT_AGE_US;
     udpa_err err = set_paths(db, options->directory, ret_error);
     if (err == UDPA_OK)
         err = set_secrets(db, options, ret_error);

@@ -25,6 +25,8 @@ typedef enum udpai_sqlite_statement {
     UDPAI_SQLITE_SEEN,
     UDPAI_SQLITE_EPOCH,
     UDPAI_SQLITE_NUMBER,
+    UDPAI_SQLITE_AUDIT,
+    UDPAI_SQLITE_AUDIT_PRUNE,
     UDPAI_SQLITE_FORGET_CONTRIBUTIONS,
     UDPAI_SQLITE_FORGET_MARKS,
     UDPAI_SQLITE_FORGET_USES,
@@ -32,6 +34,16 @@ typedef enum udpai_sqlite_statement {
     UDPAI_SQLITE_FORGET_SEEN,
     UDPAI_SQLITE_STATEMENTS,
 } udpai_sqlite_statement;
+
+/* The table of the audit, as it is within the transaction. */
+typedef struct udpai_sqlite_audit {
+    uint64_t max_bytes, max_age_us;
+    uint64_t bytes;     /* of all records */
+    uint64_t newest_us; /* of this process; 0: there is none */
+    bool is_measured;   /* the bytes are right: no transaction has failed since */
+    uint64_t n_added;   /* records, in this transaction … */
+    uint64_t n_kept;    /* … and in all before it, of this process */
+} udpai_sqlite_audit;
 
 typedef struct udpai_sqlite_db {
     sqlite3 *handle;
@@ -42,7 +54,8 @@ typedef struct udpai_sqlite_db {
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
     bool keeps_expired;
     uint64_t n_before; /* commits, by all processes before this one */
-    udpa_error *loss;  /* what was seen to be lost; NULL: nothing */
+    udpai_sqlite_audit audit;
+    udpa_error *loss; /* what was seen to be lost; NULL: nothing */
 } udpai_sqlite_db;
 
 /* A failed open leaves nothing to close. */
@@ -72,6 +85,12 @@ int udpai_sqlite_bind_text(sqlite3_stmt *statement, int index, udpai_str text);
 /* Text or blob; borrowed until the next step. */
 udpai_str udpai_sqlite_column(sqlite3_stmt *statement, int index);
 
+/* Runs a statement that gives no rows, and makes it ready for its next use. */
+udpa_err
+udpai_sqlite_run(udpai_sqlite_db *db, udpai_sqlite_statement statement, udpa_error **ret_error);
+/* Detects damage that SQLite does not see. */
+int64_t udpai_sqlite_row_digest(const udpai_seal_place *place, udpai_str data);
+
 bool udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url);
 
 /* In sqlite_lock.c: makes the directory and takes its lock. */
@@ -97,11 +116,15 @@ udpa_err
 udpai_sqlite_apply(udpai_sqlite_db *db, const udpai_durable_batch *batch, udpa_error **ret_error);
 /* Notes, with what else is in the transaction, which ticket is the last that it has. */
 udpa_err udpai_sqlite_note_number(udpai_sqlite_db *db, uint64_t ticket, udpa_error **ret_error);
-/* Runs a statement that gives no rows, and makes it ready for its next use. */
+
+/* In sqlite_audit.c: adds a record, within a transaction. */
 udpa_err
-udpai_sqlite_run(udpai_sqlite_db *db, udpai_sqlite_statement statement, udpa_error **ret_error);
-/* Detects damage that SQLite does not see. */
-int64_t udpai_sqlite_row_digest(const udpai_seal_place *place, udpai_str data);
+udpai_sqlite_audit_add(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error);
+/* As the last of a transaction that may have added some: deletes the oldest beyond the bounds. */
+udpa_err udpai_sqlite_audit_prune(udpai_sqlite_db *db, udpa_error **ret_error);
+void udpai_sqlite_audit_ended(udpai_sqlite_db *db, bool is_committed);
+/* How much there is, once it is open. */
+udpa_err udpai_sqlite_audit_measure(udpai_sqlite_db *db, udpa_error **ret_error);
 
 /* In sqlite_load.c. */
 udpa_err udpai_sqlite_load(udpai_sqlite_db *db,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work for the database, op by op, within a transaction that the engine begins and ends. */
-#include "model/digest.h"
 #include "storage/sqlite_db.h"
 #include "wire/entry.h"
 
@@ -18,24 +17,6 @@ static udpai_str
 text_of(const udpa_bytes *bytes)
 {
     return bytes ? udpai_bytes_view(bytes) : (udpai_str){"", 0};
-}
-
-int64_t
-udpai_sqlite_row_digest(const udpai_seal_place *place, udpai_str data)
-{
-    return (int64_t)udpai_digest(place->origin, data);
-}
-
-udpa_err
-udpai_sqlite_run(udpai_sqlite_db *db, udpai_sqlite_statement statement, udpa_error **ret_error)
-{
-    sqlite3_stmt *prepared = db->statements[statement];
-    udpa_err err = UDPA_OK;
-    if (sqlite3_step(prepared) != SQLITE_DONE)
-        err = udpai_sqlite_db_fail(db, "write the database", ret_error);
-    sqlite3_reset(prepared);
-    sqlite3_clear_bindings(prepared);
-    return err;
 }
 
 /* Binds up to three texts, which is what all keys are, and runs the statement. */
@@ -186,6 +167,8 @@ apply_op(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error
         return forget(db, key, ret_error);
     case UDPAI_DURABLE_EPOCH:
         return begin_epoch(db, op, ret_error);
+    case UDPAI_DURABLE_AUDIT:
+        return udpai_sqlite_audit_add(db, op, ret_error);
     }
     return udpai_fail(ret_error, UDPA_ERR_INTERNAL, "%s: no such work for the store: %d", db->path,
                       (int)op->kind);

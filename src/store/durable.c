@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the durable engine is to do: a batch, and what the store puts into it. */
+#include "store/audit.h"
 #include "store/store_internal.h"
 
 udpai_durable_batch *
@@ -114,6 +115,12 @@ udpai_store_note_epoch(udpai_store *store, udpa_bytes *name)
                                        .name = name,
                                        .is_whole = true,
                                    });
+}
+
+void
+udpai_store_note_op(udpai_store *store, const udpai_durable_op *op)
+{
+    udpai_store_add_durable(store, op);
 }
 
 bool

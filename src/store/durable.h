@@ -22,20 +22,37 @@ typedef enum udpai_durable_kind {
     UDPAI_DURABLE_SEEN,          /* of an origin: the epoch that it had when it completed a type */
     UDPAI_DURABLE_FORGET_ORIGIN, /* everything of an origin */
     UDPAI_DURABLE_EPOCH,         /* loading, and first: which store this is; else: from now on */
+    UDPAI_DURABLE_AUDIT,         /* a record of what is changed (store/audit.h); it is not loaded */
 } udpai_durable_kind;
+
+/* Why a contribution goes. */
+typedef enum udpai_cause {
+    UDPAI_CAUSE_OTHER,
+    UDPAI_CAUSE_STATED, /* its publisher or an operator has said so, which has a record by itself */
+    UDPAI_CAUSE_TTL,
+    UDPAI_CAUSE_RULES,
+    UDPAI_CAUSE_SIGNATURE,
+    UDPAI_CAUSE_REVOKED, /* the certificate of its publisher */
+    UDPAI_CAUSE_REMOVAL, /* its authority has removed it, somewhere else */
+} udpai_cause;
 
 typedef struct udpai_durable_op {
     udpai_durable_kind kind;
-    udpa_bytes *origin;      /* its key; EPOCH: none */
+    /* Its key; EPOCH: none; AUDIT: of the replicas of a node, where it is in etcd, else NULL. */
+    udpa_bytes *origin;
     udpa_resource *resource; /* PUT; the engine encodes it */
-    udpa_bytes *type;        /* all but PUT, FORGET_ORIGIN and EPOCH: type URL with a NUL */
-    /* DELETE, HOLD, RELEASE: the name; MARK, UNMARK: the prefix; SEEN, EPOCH: the epoch. */
+    udpa_bytes *type;        /* all but PUT, FORGET_ORIGIN, EPOCH and AUDIT: type URL with a NUL */
+    /* DELETE, HOLD, RELEASE: the name; MARK, UNMARK: the prefix; SEEN, EPOCH: the epoch; AUDIT: the
+     * record. */
     udpa_bytes *name;
-    uint64_t number;      /* SEEN, EPOCH: of the last commit; not written of EPOCH */
+    /* SEEN, EPOCH: of the last commit; not written of EPOCH. AUDIT: when, in us since 1970. */
+    uint64_t number;
     bool is_whole;        /* EPOCH: what it began with is all that was meant to be */
     uint64_t deadline_ms; /* PUT: by the node's clock, which is void after a restart; 0: never */
     int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine */
     bool is_known;        /* PUT, reported by replicas: this record was reported before as it is */
+    bool is_same;         /* PUT: it only renews what is there */
+    udpai_cause cause;    /* DELETE */
     udpai_identity *identity; /* PUT, of the replicas of a node: its publisher's; NULL: not known */
 } udpai_durable_op;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/staging.h"
+#include "store/audit.h"
 
 #include "base/alloc.h"
 #include "model/client_type.h"
@@ -357,6 +358,19 @@ udpai_staging_end(udpai_staging *staging,
 
 /* ---- what the engine keeps ---- */
 
+/* As a refresh, or what a publisher publishes again when it comes back. */
+static bool
+is_renewal(const staged *one)
+{
+    return one->before && !one->is_anew &&
+           udpai_str_eq(udpai_resource_version(one->before),
+                        udpai_resource_version(one->resource)) &&
+           udpai_str_eq(udpai_resource_authority(one->before),
+                        udpai_resource_authority(one->resource)) &&
+           udpai_resource_same_aliases(one->before, one->resource) &&
+           udpai_resource_same_payload(one->before, one->resource);
+}
+
 static udpa_err
 add_put(const staged *one, udpai_durable_batch *batch)
 {
@@ -365,6 +379,7 @@ add_put(const staged *one, udpai_durable_batch *batch)
                                               .origin = one->origin->key,
                                               .resource = one->resource,
                                               .deadline_ms = one->deadline_ms,
+                                              .is_same = is_renewal(one),
                                               .identity = one->origin->identity,
                                           });
 }
@@ -477,9 +492,11 @@ udpa_err
 udpai_staging_apply(udpai_staging *staging)
 {
     udpa_err err = UDPA_OK;
+    udpai_cause before = udpai_store_set_cause(staging->store, UDPAI_CAUSE_STATED);
     while (staging->n_applied < staging->all.n && err == UDPA_OK) {
         err = apply_one(staging->store, &staging->all.items[staging->n_applied]);
         staging->n_applied += err == UDPA_OK;
     }
+    (void)udpai_store_set_cause(staging->store, before);
     return err;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/audit.h"
 #include "store/store_internal.h"
 
 #include "base/error.h"
@@ -103,7 +104,16 @@ unkeep(udpai_store *store, const udpai_stored *stored)
                                        .origin = stored->origin->key,
                                        .type = stored->entry->type->url,
                                        .name = name,
+                                       .cause = store->cause,
                                    });
+}
+
+udpai_cause
+udpai_store_set_cause(udpai_store *store, udpai_cause cause)
+{
+    udpai_cause before = store->cause;
+    store->cause = cause;
+    return before;
 }
 
 /* Is it renewed here? What has a deadline and no ttl of its own ends with that. */
@@ -274,7 +284,9 @@ on_expiry(udpai_timer *timer)
         return;
     }
     if (is_over) {
+        udpai_cause before = udpai_store_set_cause(store, UDPAI_CAUSE_TTL);
         remove_stored(store, stored);
+        (void)udpai_store_set_cause(store, before);
         return;
     }
     set_deadline(store, stored, store->wheel->now_ms + udpa_resource_ttl_ms(stored->resource));
@@ -485,8 +497,12 @@ static void
 end_by(udpai_store *store, const udpai_store_entry *entry, udpai_floor *floor)
 {
     udpai_stored *stored;
+    udpai_cause before = store->cause;
+    if (before == UDPAI_CAUSE_OTHER)
+        store->cause = UDPAI_CAUSE_REMOVAL;
     while ((stored = find_ended(entry, floor)))
         remove_stored(store, stored);
+    store->cause = before;
     udpai_floor_make_room(store, floor);
 }
 

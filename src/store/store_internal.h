@@ -171,6 +171,7 @@ struct udpai_store {
     udpai_durable_batch *durable;
     bool durable_incomplete; /* something did not get into the batch */
     bool loading;
+    udpai_cause cause; /* of what goes */
 };
 
 /* By the wheel; 0: never. */

@@ -58,6 +58,8 @@ fed_disk_do(fed_disk *disk, const udpai_durable_op *op)
         [UDPAI_DURABLE_SEEN] = UDPAI_DURABLE_SEEN,   [UDPAI_DURABLE_FORGET_ORIGIN] = 0,
         [UDPAI_DURABLE_EPOCH] = UDPAI_DURABLE_EPOCH,
     };
+    if (op->kind == UDPAI_DURABLE_AUDIT) /* it is never loaded */
+        return;
     forget(disk, kept_as[op->kind], op);
     if (op->kind == UDPAI_DURABLE_FORGET_ORIGIN || op->kind != kept_as[op->kind])
         return;

@@ -30,11 +30,26 @@ chance(void *userdata)
 }
 
 static void
+note_records(fed_bed *bed, const udpai_durable_batch *batch)
+{
+    size_t at = 0;
+    const udpai_durable_op *op;
+    while ((op = udpai_audit_next(batch, &at))) {
+        size_t len = strlen(bed->audit);
+        udpai_str line = udpai_bytes_view(op->name);
+        assert_true(len + line.len + 2 < sizeof(bed->audit));
+        (void)snprintf(bed->audit + len, sizeof(bed->audit) - len, "%.*s ", (int)line.len,
+                       line.data);
+    }
+}
+
+static void
 on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     fed_bed *bed = userdata;
     for (size_t i = 0; i < batch->ops.n; i++)
         fed_disk_do(&bed->kept, &batch->ops.items[i]);
+    note_records(bed, batch);
     udpai_durable_batch_free(batch);
     bed->committed = ticket; /* told later, as an engine does */
 }

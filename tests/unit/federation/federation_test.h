@@ -47,6 +47,7 @@ typedef struct fed_bed {
                        udpai_str *ret_name);
     unsigned n_moved; /* how often load was for others than before */
     fed_disk kept;
+    char audit[FED_TEXT]; /* a line for each record, with a blank behind it */
 } fed_bed;
 
 static inline void

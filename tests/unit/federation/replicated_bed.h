@@ -8,7 +8,6 @@
 #include "store/store.h"
 #include "tests/unit/federation/federation_test.h"
 #include "tests/unit/federation/notes.h"
-
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -27,29 +26,31 @@ typedef struct proposal {
 
 static proposal proposals[BATCHES];
 static size_t n_proposals, n_committed, n_lists;
-static int64_t revision; /* of the replicas */
+static size_t n_kept_records; /* of the audit, in the copy of this replica */
+static int64_t revision;      /* of the replicas */
 
 /* ---- the surroundings of the node ---- */
 
 static inline int64_t
-wall_us(void *userdata)
+wall_us(void *bed)
 {
-    const fed_bed *bed = userdata;
-    return bed->wall_us + (int64_t)bed->wheel.now_ms * 1000;
+    return ((fed_bed *)bed)->wall_us + (int64_t)((fed_bed *)bed)->wheel.now_ms * 1000;
 }
 
 static inline uint64_t
-on_random(void *userdata)
+on_random(void *bed)
 {
-    return ((const fed_bed *)userdata)->chance;
+    return ((fed_bed *)bed)->chance;
 }
 
 static inline void
 on_commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     fed_bed *bed = userdata;
-    for (size_t i = 0; i < batch->ops.n; i++)
+    for (size_t i = 0; i < batch->ops.n; i++) {
         fed_disk_do(&bed->kept, &batch->ops.items[i]);
+        n_kept_records += batch->ops.items[i].kind == UDPAI_DURABLE_AUDIT;
+    }
     udpai_durable_batch_free(batch);
     bed->committed = ticket;
 }
@@ -182,6 +183,14 @@ tell_members(fed_bed *bed, const char *configs, size_t own)
     udpai_node_flush(bed->node);
 }
 
+static inline udpa_bytes *
+bytes_of(const char *text)
+{
+    udpa_bytes *bytes = NULL;
+    assert_ok(udpa_bytes_new(&bytes, text, strlen(text)));
+    return bytes;
+}
+
 /* At the next revision; the batch is consumed. */
 static inline void
 tell_change(fed_bed *bed, udpai_durable_batch *batch, bool is_all)
@@ -189,6 +198,9 @@ tell_change(fed_bed *bed, udpai_durable_batch *batch, bool is_all)
     udpai_replicated *event = new_event(UDPAI_REPLICATED_CHANGE);
     event->batch = batch;
     event->is_all = is_all;
+    for (size_t i = 0; i < batch->ops.n; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_AUDIT && !batch->ops.items[i].origin)
+            batch->ops.items[i].origin = bytes_of("in etcd");
     batch->position = (udpai_durable_position){CLUSTER, ++revision};
     udpai_node_replicated(bed->node, event);
 }
@@ -249,14 +261,6 @@ end_first(fed_bed *bed, udpai_replicated_outcome outcome, udpa_error *why)
 }
 
 /* ---- batches of other replicas ---- */
-
-static inline udpa_bytes *
-bytes_of(const char *text)
-{
-    udpa_bytes *bytes = NULL;
-    assert_ok(udpa_bytes_new(&bytes, text, strlen(text)));
-    return bytes;
-}
 
 static inline udpai_durable_batch *
 new_batch(void)

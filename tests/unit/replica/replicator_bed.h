@@ -66,6 +66,11 @@ static inline void
 note_op(replica *self, const char *between, const udpai_durable_op *op)
 {
     char text[600];
+    if (op->kind == UDPAI_DURABLE_AUDIT) {
+        (void)snprintf(text, sizeof(text), "audit %u", (unsigned)op->number);
+        note(self, between, text);
+        return;
+    }
     udpai_str key = udpai_bytes_view(op->origin), value = {"", 0};
     udpai_str name = op->resource ? udpai_resource_name(op->resource) : udpai_bytes_view(op->name);
     bool is_removal = udpai_store_is_removal_key(key);

@@ -30,7 +30,7 @@ commits_are_flushed_to_the_disk(void **state)
     assert_last_report(fixture, UDPA_OK);
     /* The journal is the file's own; how it is flushed is each connection's. */
     assert_int_equal(run_sql(fixture, "SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
-    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 3);
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 4);
 }
 
 /* What holds for a connection alone cannot be seen from another. */
@@ -68,9 +68,9 @@ a_newer_schema_is_refused(void **state)
     struct fixture *fixture = *state;
     open_engine(fixture);
     close_engine(fixture);
+    run_sql(fixture, "PRAGMA user_version = 5");
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 5, this one knows 4)");
     run_sql(fixture, "PRAGMA user_version = 4");
-    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 4, this one knows 3)");
-    run_sql(fixture, "PRAGMA user_version = 3");
     open_engine(fixture);
 }
 
@@ -80,15 +80,20 @@ an_older_schema_is_brought_up(void **state)
     struct fixture *fixture = *state;
     open_engine(fixture);
     close_engine(fixture);
-    for (int version = 2; version > 0; version--) {
-        run_sql(fixture, "DROP TABLE held; DROP TABLE seen; DROP TABLE epoch; DROP TABLE opening");
-        if (version == 1)
-            run_sql(fixture, "DROP TABLE in_use; PRAGMA user_version = 1");
-        else
-            run_sql(fixture, "PRAGMA user_version = 2");
+    static const char *const steps[] = {
+        [3] = "PRAGMA user_version = 3",
+        [2] = "DROP TABLE held; DROP TABLE seen; DROP TABLE epoch; DROP TABLE opening;"
+              "PRAGMA user_version = 2",
+        [1] = "DROP TABLE held; DROP TABLE seen; DROP TABLE epoch; DROP TABLE opening;"
+              "DROP TABLE in_use; PRAGMA user_version = 1",
+    };
+    for (int version = 3; version > 0; version--) {
+        run_sql(fixture, "DROP TABLE audit; DELETE FROM setting WHERE name = 'audit'");
+        run_sql(fixture, steps[version]);
         open_engine(fixture);
         close_engine(fixture);
-        assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 3);
+        assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 4);
+        assert_int_equal(run_sql(fixture, "SELECT count(*) FROM audit"), 0);
         assert_int_equal(run_sql(fixture, "SELECT count(*) FROM in_use"), 0);
         assert_int_equal(run_sql(fixture, "SELECT length(epoch) FROM epoch"), 32);
     }

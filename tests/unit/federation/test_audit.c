@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has changed what: a record in the batch that does so, of what publishers change and of what
+ * the node ends by itself, and of nothing else. */
+#include "base/strbuf.h"
+#include "tests/unit/federation/federation_test.h"
+
+#include <stdio.h>
+
+#define T(text)                                                                                    \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+#define CLUSTER "\"type\":\"type.googleapis.com/envoy.config.cluster.v3.Cluster\""
+
+static const fed_peer alice = {.id = "n", .name = "alice"};
+
+/* What was recorded since the last call. */
+static const char *
+recorded(fed_bed *bed)
+{
+    static char text[FED_TEXT];
+    memcpy(text, bed->audit, sizeof(text));
+    bed->audit[0] = '\0';
+    return text;
+}
+
+#define assert_recorded(bed, expected) assert_string_equal(recorded(bed), (expected))
+
+static void
+start(fed_bed *bed)
+{
+    bed->config.has_audit = true;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', "", UDPAI_CONTINUE, false});
+    fed_start(bed);
+}
+
+static uint64_t
+arrive(fed_bed *bed)
+{
+    start(bed);
+    return fed_arrive(bed, &alice);
+}
+
+static void
+what_is_published_and_removed_is_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    const char *text = recorded(bed);
+    assert_non_null(strstr(text, "{\"action\":\"publish\",\"actor\":\"alice\",\"proven\":true,"
+                                 "\"peer\":\"n\","));
+    assert_non_null(strstr(text, CLUSTER ",\"name\":\"com.acme/x\",\"version\":\"1\","
+                                         "\"generation\":"));
+    (void)fed_publish_at(bed, session, "CDS", "-x");
+    text = recorded(bed);
+    assert_non_null(strstr(text, "{\"action\":\"remove\",\"actor\":\"alice\",\"proven\":true,"));
+    assert_non_null(strstr(text, "\"name\":\"com.acme/x\""));
+    assert_null(strstr(text + 1, "{")); /* once */
+}
+
+static void
+one_without_a_certificate_has_the_name_that_it_has_sent(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "carol"});
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    assert_non_null(strstr(recorded(bed), "\"actor\":\"carol\",\"proven\":false,"));
+}
+
+static void
+nothing_is_recorded_where_there_is_no_audit(void **state)
+{
+    fed_bed *bed = *state;
+    fed_start(bed);
+    uint64_t session = fed_arrive(bed, &alice);
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    assert_recorded(bed, "");
+}
+
+static void
+the_rule_is_recorded(void **state)
+{
+    static const udpai_str acme[] = {T("com.acme")}, names[] = {T("alice")};
+    static const udpai_acl_rule rules[] = {
+        {.name = T("alice's rule"),
+         .identities = names,
+         .n_identities = 1,
+         .actions = UDPAI_ACL_PUBLISH,
+         .prefixes = acme,
+         .n_prefixes = 1},
+    };
+    fed_bed *bed = *state;
+    const udpai_acl_options options = {.rules = rules, .n_rules = 1};
+    assert_ok(udpai_acl_new(&bed->config.acl, &options));
+    uint64_t session = arrive(bed);
+    udpai_acl_unref(bed->config.acl);
+    (void)fed_publish_at(bed, session, "CDS", "x=1 org.other/y=1");
+    const char *text = recorded(bed);
+    assert_non_null(strstr(text, "\"rule\":\"alice's rule\"}"));
+    assert_null(strstr(text, "org.other")); /* what is denied is not in it */
+}
+
+static void
+what_only_renews_is_not_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .value = "1", .version = "1", .ttl_ms = 60000), false);
+    assert_non_null(strstr(recorded(bed), "com.acme/x"));
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .value = "", .version = "1", .ttl_ms = 60000), true);
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .value = "1", .version = "1", .ttl_ms = 60000), false);
+    assert_recorded(bed, "");
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .value = "1", .version = "2", .ttl_ms = 60000), false);
+    assert_non_null(strstr(recorded(bed), "com.acme/x")); /* another version is a change */
+}
+
+static void
+what_sources_send_is_not_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=1 !");
+    (void)fed_publish(bed, 'a', "CDS", "-x");
+    assert_recorded(bed, "");
+}
+
+static void
+clients_are_not_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/me", .type = UDPAI_TYPE_ORCA_REPORT, .value = "v",
+                           .version = "1", .ttl_ms = 60000),
+                  false);
+    assert_recorded(bed, "");
+}
+
+/* ---- the node by itself ---- */
+
+static void
+assert_ended(fed_bed *bed, const char *why)
+{
+    char end[200];
+    const char *text = recorded(bed);
+    (void)snprintf(end, sizeof(end), "\"name\":\"com.acme/x\",\"reason\":\"%s\"} ", why);
+    assert_non_null(strstr(text, "{\"action\":\"end\",\"actor\":\"node\",\"proven\":true,"));
+    assert_string_equal(strstr(text, "\"name\""), end);
+}
+
+static void
+what_ends_by_its_ttl_is_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    (void)fed_put(bed, session,
+                  RESOURCE("com.acme/x", .value = "1", .version = "1", .ttl_ms = 5000), false);
+    (void)recorded(bed);
+    fed_advance(bed, 6000);
+    assert_ended(bed, "its ttl has ended");
+}
+
+static void
+what_other_rules_end_is_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    udpai_acl *acl = NULL;
+    const udpai_acl_options none = {.n_rules = 0};
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    (void)recorded(bed);
+    assert_ok(udpai_acl_new(&acl, &none));
+    fed_rule(bed, acl);
+    assert_ended(bed, "the rules do not allow it any more");
+}
+
+static void
+what_a_revoked_publisher_had_is_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    (void)recorded(bed);
+    fed_leave(bed, session, true);
+    assert_ended(bed, "the certificate of its publisher was revoked");
+}
+
+/* ---- what is done ---- */
+
+static void
+what_the_surroundings_record_is_committed(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed);
+    udpai_node_audit(bed->node, &(udpai_audit_record){.action = UDPAI_STR("reload"),
+                                                      .actor = UDPAI_STR(UDPAI_AUDIT_NODE),
+                                                      .reason = UDPAI_STR("why\n")});
+    udpai_node_flush(bed->node);
+    const char *text = recorded(bed);
+    assert_non_null(strstr(text, "{\"action\":\"reload\",\"actor\":\"node\",\"proven\":false,"));
+    assert_non_null(strstr(text, "\"reason\":\"why\\u000a\"}"));
+}
+
+static void
+a_secret_has_no_version(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed);
+    (void)fed_put(
+        bed, session,
+        RESOURCE("com.acme/s", .type = UDPAI_TYPE_SECRET, .value = "1", .version = "5ec4e7"),
+        false);
+    const char *text = recorded(bed);
+    assert_non_null(strstr(text, "com.acme/s"));
+    assert_null(strstr(text, "5ec4e7"));
+}
+
+/* 1 kB of escapes is a text like another. */
+static void
+a_hostile_name_is_a_text(void **state)
+{
+    fed_bed *bed = *state;
+    char name[1025];
+    memset(name, '\x1b', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    start(bed);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = name});
+    (void)fed_publish_at(bed, session, "CDS", "x=1");
+    const char *text = recorded(bed);
+    assert_non_null(strstr(text, "\"actor\":\"\\u001b\\u001b"));
+    assert_null(strchr(text, '\x1b'));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fed_test(what_is_published_and_removed_is_recorded),
+        fed_test(one_without_a_certificate_has_the_name_that_it_has_sent),
+        fed_test(nothing_is_recorded_where_there_is_no_audit),
+        fed_test(the_rule_is_recorded),
+        fed_test(what_only_renews_is_not_recorded),
+        fed_test(what_sources_send_is_not_recorded),
+        fed_test(clients_are_not_recorded),
+        fed_test(what_ends_by_its_ttl_is_recorded),
+        fed_test(what_other_rules_end_is_recorded),
+        fed_test(what_a_revoked_publisher_had_is_recorded),
+        fed_test(what_the_surroundings_record_is_committed),
+        fed_test(a_secret_has_no_version),
+        fed_test(a_hostile_name_is_a_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
