@@ -103,6 +103,9 @@ ROWS = {
         ('Queue', 'Batches that wait for the disk.', 'short', [(of('udpa_store_queued_batches'), '{{instance}}')]),
         ('Until a batch is on the disk', 'Of 99 % of the batches.', 's', [
             (quantile('udpa_store_commit_seconds', 'instance'), '{{instance}}')]),
+        ('Audit', 'Records of who has changed what; and those that wait for their file or journald.', 'short', [
+            (rate('udpa_audit_records_total', 'instance'), '{{instance}}'),
+            (of('udpa_audit_output_behind'), 'wait at {{instance}}')]),
         ('Replicas that are not current', 'Since when; and 1 for those that wait for an operator.', 's', [
             (of('udpa_replica_not_current_seconds'), '{{instance}}'), (of('udpa_replica_is_held'), 'held: {{instance}}')]),
         ('Revisions that a replica lacks', 'Revision of etcd, less that of the replica.', 'short', [

@@ -17,6 +17,7 @@ udpai_cli_exit udpai_ctl_status(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_client(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_check(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_audit(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_top_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_bug_report(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_validate(udpai_cli *cli);

@@ -4,20 +4,30 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "ctl/duration.h"
 
 #define INTERVAL_MAX_S 3600
+#define SINCE_MAX_S ((uint64_t)10 * 365 * 86400)
 
 enum {
     STRICT = 740,
     ONCE,
     LOG,
     INTERVAL,
+    SINCE,
+    IDENTITY,
+    NAME,
+    LIMIT,
 };
 
 static const struct argp_option known_options[] = {
     {"strict", STRICT, NULL, 0, "check: the exit status is 1 for warnings, too", 0},
     {"once", ONCE, NULL, 0, "top: one block, and no more", 0},
     {"log", LOG, "FILE", 0, "bug-report: the end of this log, too", 0},
+    {"since", SINCE, "TIME", 0, "audit: from so long ago, such as 90s, 30m, 24h or 7d", 0},
+    {"identity", IDENTITY, "NAME", 0, "audit: of this one; with stars", 0},
+    {"name", NAME, "NAME", 0, "audit: about this resource; with stars", 0},
+    {"limit", LIMIT, "N", 0, "audit: at most so many records (default 100; with --since all)", 0},
     {"interval", INTERVAL, "SECONDS", 0, "top: so long between two blocks (default 1)", 0},
     {0},
 };
@@ -37,6 +47,22 @@ take(int key, char *argument, struct argp_state *state)
         if (!udpai_str_number(udpai_str_from(argument), &given->interval_s) ||
             given->interval_s == 0 || given->interval_s > INTERVAL_MAX_S)
             argp_error(state, "--interval %s: give a number of seconds, from 1 to 3600", argument);
+        return 0;
+    case SINCE:
+        given->audit.since_s = udpai_ctl_seconds_of(argument, SINCE_MAX_S);
+        if (given->audit.since_s == 0)
+            argp_error(state, "--since %s: give a number and s, m, h or d, such as 24h", argument);
+        return 0;
+    case IDENTITY:
+        given->audit.identity = argument;
+        return 0;
+    case NAME:
+        given->audit.name = argument;
+        return 0;
+    case LIMIT:
+        if (!udpai_str_number(udpai_str_from(argument), &given->audit.limit) ||
+            given->audit.limit == 0)
+            argp_error(state, "--limit %s: give a number from 1 on", argument);
         return 0;
     case STRICT:
         given->is_strict = true;
@@ -59,6 +85,10 @@ udpai_ctl_look_options_check(udpai_ctl_look_options *given,
         argp_error(state, "--once and --interval go with top");
     if ((given->log || given->file) && strcmp(command, "bug-report") != 0)
         argp_error(state, "%s goes with bug-report", given->log ? "--log" : "-o FILE.tar");
+    const udpai_ctl_audit_options *audit = &given->audit;
+    if ((audit->since_s || audit->limit || audit->identity || audit->name) &&
+        strcmp(command, "audit") != 0)
+        argp_error(state, "--since, --identity, --name and --limit go with audit");
     if (given->interval_s == 0)
         given->interval_s = 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `udpactl check`, `udpactl top` and `udpactl bug-report` alone. */
+/* The options of `udpactl check`, `audit`, `top` and `bug-report` alone. */
 #ifndef UDPAI_CTL_LOOK_OPTIONS_H
 #define UDPAI_CTL_LOOK_OPTIONS_H
 
@@ -7,7 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct udpai_ctl_audit_options {
+    uint64_t since_s;            /* from so long ago; 0: not given */
+    uint64_t limit;              /* 0: not given */
+    const char *identity, *name; /* patterns; NULL: not given */
+} udpai_ctl_audit_options;
+
 typedef struct udpai_ctl_look_options {
+    udpai_ctl_audit_options audit;
     bool is_strict;      /* check: warnings are failures, too */
     const char *file;    /* bug-report: to write; NULL: a new one in this folder */
     const char *log;     /* bug-report: a file of the log; NULL: none */

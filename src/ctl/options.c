@@ -60,7 +60,8 @@ static const struct argp_option known_options[] = {
      1},
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
-     "sign: yaml (default) or json; wait, runtime, client, top: table, wide, or json; check, "
+     "sign: yaml (default) or json; wait, runtime, client, top, audit: table, wide, or json; "
+     "check, "
      "bench: "
      "table or "
      "json; "
@@ -332,7 +333,7 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_two_formats(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    static const char *const verbs[] = {"wait", "runtime", "check", "client", "top"};
+    static const char *const verbs[] = {"wait", "runtime", "check", "client", "top", "audit"};
     bool has_two = false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
         has_two |= strcmp(given->common.command, verbs[i]) == 0;

@@ -233,6 +233,25 @@ static const udpai_ctl_verb verbs[] = {
              "Example: udpactl check --server edge:18000 || echo 'look at edge'\n"
              "Exit status: 0 no errors; 1 errors; 2 of the command line; 3 no connection;\n"
              "4 no answer in time.\n"},
+    {.name = "audit",
+     .run = udpai_ctl_audit,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .tables = SORTED_TABLES,
+     .summary = "who has changed what, and when",
+     .usage = "audit [--since TIME] [--identity NAME] [--name NAME]\naudit verify FILE...",
+     .text = "Show the last records of the node: publications and removals with the identity\n"
+             "and the rule, what an administrator has done, reloads, and what the node has\n"
+             "removed by itself. verify: files of audit.file, in the order in which they were\n"
+             "written, are whole and unchanged.\n"
+             "\n"
+             "  --since TIME           of this time until now, such as 90s, 30m, 24h or 7d\n"
+             "  --identity NAME        by this one; stars stand for anything\n"
+             "  --name NAME            about this resource; stars stand for anything\n"
+             "  --limit N              at most so many (default 100; with --since all)\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
+             "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
+             "\n"
+             "Example: udpactl audit --since 24h --name 'com.acme.foo/*'\n"},
     {.name = "bug-report",
      .run = udpai_ctl_bug_report,
      .summary = "an archive for an error report, without secrets",

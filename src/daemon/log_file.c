@@ -16,8 +16,8 @@ udpai_log_file_open(udpai_log_file *ret_file, const char *path, udpa_error **ret
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, MODE);
     if (fd < 0)
         return udpai_fail(ret_error, UDPA_ERR_IO,
-                          "%s: the log cannot be opened: %s: its directory must exist, and be one "
-                          "that this user may write to",
+                          "%s cannot be opened: %s: its directory must exist, and be one that this "
+                          "user may write to",
                           path, strerror(errno));
     bool is_regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
     *ret_file = (udpai_log_file){.path = path, .fd = fd, .is_regular = is_regular};

@@ -163,6 +163,18 @@ put_engine(udpai_metric_snapshot *to, udpai_durable_engine *engine)
     put(to, UDPAI_METRIC_STORE_UNREADABLE, stats.n_unreadable);
     put(to, UDPAI_METRIC_STORE_SIZE, stats.size_bytes);
     put(to, UDPAI_METRIC_STORE_LOG_SIZE, stats.log_bytes);
+    put(to, UDPAI_METRIC_AUDIT_RECORDS, stats.n_audit);
+    put(to, UDPAI_METRIC_AUDIT_SIZE, stats.audit_bytes);
+}
+
+static void
+put_audit_output(udpai_metric_snapshot *to, udpai_audit_output *output)
+{
+    const udpai_audit_output_facts facts = udpai_audit_output_facts_of(output);
+    put(to, UDPAI_METRIC_AUDIT_WRITTEN, facts.n_written);
+    put(to, UDPAI_METRIC_AUDIT_BEHIND, facts.n_behind);
+    put(to, UDPAI_METRIC_AUDIT_FAILED, facts.n_failed);
+    put(to, UDPAI_METRIC_AUDIT_LOST, facts.n_lost);
 }
 
 /* Of a replica, too: etcd keeps its resources, and its state directory what is its own. */
@@ -250,6 +262,7 @@ fill(udpai_metrics_page *self)
     if (*self->env.engine)
         put_engine(to, *self->env.engine);
     put_disk(to, self->env.plan->state_directory);
+    put_audit_output(to, *self->env.audit);
     if (replica)
         put_replica(to, node, replica);
     put_runtime(to, self->env.runtime);

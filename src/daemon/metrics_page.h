@@ -4,6 +4,7 @@
 #ifndef UDPAI_DAEMON_METRICS_PAGE_H
 #define UDPAI_DAEMON_METRICS_PAGE_H
 
+#include "daemon/audit_output.h"
 #include "daemon/certificates.h"
 #include "daemon/runtime.h"
 #include "daemon/workers.h"
@@ -19,6 +20,7 @@ typedef struct udpai_metrics_page_env {
     udpai_durable_engine *const *engine; /* *engine NULL: nothing is kept; else it is of SQLite */
     struct udpai_rest *const *admin;     /* *admin NULL: there are no admin sockets */
     const uint64_t *n_unauthenticated;   /* requests for pages */
+    udpai_audit_output *const *audit;    /* *audit NULL: it is only kept */
 } udpai_metrics_page_env;
 
 udpa_err udpai_metrics_page_new(udpai_metrics_page **ret_page, const udpai_metrics_page_env *env);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "codec/json_text.h"
+#include "daemon/audit_page.h"
 #include "daemon/delete_page.h"
 #include "daemon/health_pages.h"
 #include "daemon/metrics_page.h"
@@ -32,6 +33,7 @@ struct udpai_pages {
     const udpai_plan *plan;
     udpai_metrics_page *metrics;
     udpai_health_pages health;
+    udpai_audit_page audit;
     udpai_rest *const *admin;
     uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
@@ -55,6 +57,7 @@ enum {
     STORE_RESEAL,
     STORE_MIGRATE,
     INDEX,
+    AUDIT,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -75,6 +78,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [STORE_RESEAL] = {.path = "/store_reseal", .is_post = true},
     [STORE_MIGRATE] = {.path = "/store_migrate", .is_post = true},
     [INDEX] = {.path = "/"},
+    [AUDIT] = {.path = "/audit"},
 };
 
 /* A line of the index for each. */
@@ -96,6 +100,7 @@ static const char *const summaries[UDPAI_PAGES] = {
     [STORE_RESEAL] = "encrypts secrets in etcd with the first key; ?look=true only shows how far",
     [STORE_MIGRATE] = "moves the store to the other engine, with the next start",
     [INDEX] = "this list",
+    [AUDIT] = "who has changed what, as JSON; ?limit, after, before, since, identity, name",
 };
 
 /* ---- answering ---- */
@@ -488,6 +493,33 @@ put_admin_metrics(const udpai_pages *self, udpai_strbuf *text)
     put_counter(text, "admin_requests_unauthenticated", self->n_unauthenticated);
 }
 
+static void
+put_stats(const udpai_pages *self, udpai_strbuf *text)
+{
+    const udpai_runtime_statistics statistics =
+        udpai_runtime_statistics_of(&self->runtime->runtime);
+    udpai_runtime_stats_page(&statistics, text);
+    put_streams(self, text);
+    put_admin(self, text);
+    put_directories(self, text, put_number);
+    udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, text);
+    udpai_store_stats(self->endpoint, text);
+}
+
+static void
+put_prometheus(const udpai_pages *self, udpai_strbuf *text)
+{
+    const udpai_runtime_statistics statistics =
+        udpai_runtime_statistics_of(&self->runtime->runtime);
+    udpai_runtime_prometheus_page(&statistics, text);
+    put_streams_metrics(self, text);
+    put_admin_metrics(self, text);
+    put_directories(self, text, put_gauge);
+    udpai_strbuf_puts(text, "# TYPE udpa_source_held gauge\n");
+    udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, text);
+    udpai_store_metrics(self->endpoint, text);
+}
+
 /* What needs no rule. False: it is not such a page. */
 static bool
 answer_to_all(const udpai_pages *self, udpai_http_reading *reading)
@@ -507,7 +539,6 @@ answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
     udpai_strbuf text = {0};
     const udpai_runtime *runtime = &self->runtime->runtime;
-    const udpai_runtime_statistics statistics = udpai_runtime_statistics_of(runtime);
     const char *type = TEXT;
     if (answer_to_all(self, reading))
         return UDPA_OK;
@@ -549,24 +580,19 @@ answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
     case REBALANCE:
         err = rebalance(self, reading, &text, ret_error);
         break;
+    case AUDIT:
+        type = JSON;
+        err = udpai_audit_page_read(&self->audit, reading->query, &text, ret_error);
+        break;
     case STATS:
-        udpai_runtime_stats_page(&statistics, &text);
-        put_streams(self, &text);
-        put_admin(self, &text);
-        put_directories(self, &text, put_number);
-        udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, &text);
-        udpai_store_stats(self->endpoint, &text);
+        put_stats(self, &text);
         break;
     default:
-        udpai_runtime_prometheus_page(&statistics, &text);
-        put_streams_metrics(self, &text);
-        put_admin_metrics(self, &text);
-        put_directories(self, &text, put_gauge);
-        udpai_strbuf_puts(&text, "# TYPE udpa_source_held gauge\n");
-        udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, &text);
-        udpai_store_metrics(self->endpoint, &text);
+        put_prometheus(self, &text);
         break;
     }
+    if (!err && reading->page->is_post)
+        udpai_audit_page_note(self->endpoint, reading, reading->access == UDPAI_PAGE_BY_TOKEN);
     if (err)
         udpai_strbuf_done(&text);
     else
@@ -611,6 +637,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->plan = env->plan;
     self->admin = env->admin;
     self->health = (udpai_health_pages){env->liveness, env->readiness};
+    self->audit = (udpai_audit_page){.plan = env->plan};
     const udpai_metrics_page_env metrics = {
         .endpoint = env->endpoint,
         .runtime = &env->runtime->runtime,
@@ -619,6 +646,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
         .engine = env->engine,
         .admin = env->admin,
         .n_unauthenticated = &self->n_unauthenticated,
+        .audit = env->audit_output,
     };
     udpa_err err = udpai_fail_code(ret_error, udpai_metrics_page_new(&self->metrics, &metrics));
     if (err == UDPA_OK)
@@ -648,5 +676,6 @@ udpai_pages_close(udpai_pages *self)
     udpai_loop_inbox_close(self->inbox, &left);
     on_messages(self, &left);
     udpai_metrics_page_free(self->metrics);
+    udpai_audit_page_done(&self->audit);
     udpai_free(self);
 }

@@ -4,6 +4,7 @@
 #ifndef UDPAI_DAEMON_PAGES_H
 #define UDPAI_DAEMON_PAGES_H
 
+#include "daemon/audit_output.h"
 #include "daemon/certificates.h"
 #include "daemon/liveness.h"
 #include "daemon/readiness.h"
@@ -18,7 +19,7 @@ typedef struct udpai_pages udpai_pages;
  * are on admin sockets. */
 #define UDPAI_PAGES_FOR_ALL 4
 #define UDPAI_PAGES_AT_HTTP 16
-#define UDPAI_PAGES 17
+#define UDPAI_PAGES 18
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* What a client has shown, as a reading has it in `access`. */
@@ -41,7 +42,8 @@ typedef struct udpai_pages_env {
     udpai_durable_engine *const *engine; /* SQLite */
     const udpai_liveness *liveness;
     udpai_readiness *readiness;
-    struct udpai_rest *const *admin; /* the admin sockets */
+    struct udpai_rest *const *admin;         /* the admin sockets */
+    udpai_audit_output *const *audit_output; /* the audit, beside what is kept */
 } udpai_pages_env;
 
 udpa_err

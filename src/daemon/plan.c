@@ -15,6 +15,8 @@ collect(udpai_plan *plan)
     node->dials = plan->dials.items;
     node->n_dials = plan->dials.n;
     node->is_durable = plan->state_directory != NULL;
+    node->is_durable |= plan->audit.is_on;
+    node->has_audit = plan->audit.is_on;
     node->is_restored = plan->is_restored;
     plan->settings.load_upstreams = plan->load_upstreams.items;
     plan->settings.n_load_upstreams = plan->load_upstreams.n;

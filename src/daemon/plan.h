@@ -89,6 +89,14 @@ typedef struct udpai_plan_etcd {
     const char *prefix;               /* without a '/' at its end */
 } udpai_plan_etcd;
 
+/* Records of who has changed what (docs/design/audit.md). */
+typedef struct udpai_plan_audit {
+    bool is_on;
+    const char *file;     /* NULL: none */
+    const char *journald; /* the path of its socket; NULL: none */
+    uint64_t max_bytes, max_age_ms;
+} udpai_plan_audit;
+
 typedef struct udpai_plan_delivery udpai_plan_delivery;
 typedef struct udpai_plan_mesh udpai_plan_mesh;
 
@@ -147,6 +155,7 @@ typedef struct udpai_plan {
     udpai_plan_mesh *mesh;    /* NULL: no replicas are reached */
     udpa_log_level log_level;
     udpai_log_target log_target;
+    udpai_plan_audit audit;
     udpai_policy policy;       /* without its validator */
     bool validates;            /* anything at all */
     bool looks_for_deprecated; /* in anything */

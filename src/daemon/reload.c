@@ -343,6 +343,19 @@ take_store_keys(const udpai_reload *self,
     return is_taken(all, err, "the keys of the store", error);
 }
 
+static void
+note_reload(const udpai_reload *self, const char *what)
+{
+    udpai_node_audit(udpai_endpoint_node(self->env.endpoint),
+                     &(udpai_audit_record){
+                         .action = UDPAI_STR("reload"),
+                         .actor = UDPAI_STR(UDPAI_AUDIT_NODE),
+                         .is_proven = true,
+                         .reason = udpai_str_from(what),
+                     });
+    udpai_endpoint_touch(self->env.endpoint);
+}
+
 static bool
 reload_bootstrap(udpai_reload *self)
 {
@@ -367,6 +380,8 @@ reload_bootstrap(udpai_reload *self)
     }
     put_into_status(self, &all);
     udpai_bootstrap_done(&bootstrap);
+    if (is_read)
+        note_reload(self, self->env.config_file);
     return is_read;
 }
 
@@ -392,10 +407,12 @@ on_changed(void *userdata, size_t group)
     if (group == BOOTSTRAP_GROUP)
         return reload_bootstrap(self);
     bool is_read = udpai_certificates_reload(&self->certificates, group - FIRST_GROUP);
-    if (is_read)
+    if (is_read) {
         put_into_force(self);
-    else
+        note_reload(self, "certificates");
+    } else {
         look(self);
+    }
     return is_read;
 }
 
@@ -428,6 +445,8 @@ udpai_reload_all(udpai_reload *self)
     if (self->env.config_file)
         (void)reload_bootstrap(self);
     size_t n_read = reload_certificates(self);
+    if (n_read)
+        note_reload(self, "certificates");
     udpai_replicas_reload_password(self->env.replicas);
     if (n == 0)
         udpai_log(UDPA_LOG_INFO, LOG,

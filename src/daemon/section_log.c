@@ -52,7 +52,8 @@ static void
 check_use(const udpai_value *value)
 {
     const log_message *log = value->message;
-    if (*log->journald_socket && strcmp(log->to, JOURNALD) != 0)
+    const Udpa__Config__V1__Audit *audit = value->bootstrap->audit;
+    if (*log->journald_socket && strcmp(log->to, JOURNALD) != 0 && !(audit && audit->journald))
         udpai_value_warn(value, "journald_socket", "is not used, since log.to is not journald");
 }
 

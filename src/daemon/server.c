@@ -40,9 +40,10 @@ typedef struct server {
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_reported_load
-        *reported_load;           /* NULL: nothing is kept of what is reported to servers of LRS */
-    udpai_replicas *replicas;     /* NULL: none */
-    udpai_durable_engine *engine; /* the endpoint's; NULL: nothing is kept */
+        *reported_load;       /* NULL: nothing is kept of what is reported to servers of LRS */
+    udpai_replicas *replicas; /* NULL: none */
+    udpai_daemon_storage storage;
+    udpai_durable_engine *engine; /* of its database; NULL: none */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_readers *readers; /* NULL: none */
@@ -126,6 +127,7 @@ server_done(server *self)
     udpai_rest_free(self->admin);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
     udpai_reported_load_close(self->reported_load);
+    udpai_daemon_storage_close(&self->storage);
     for (size_t i = 0; i < self->tls.n; i++)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
@@ -207,6 +209,7 @@ on_signal(uv_signal_t *handle, int number)
     server *self = handle->data;
     if (number == SIGUSR1) {
         udpai_log_reopen();
+        udpai_daemon_storage_reopen(&self->storage);
         udpai_workers_reopen_log(self->workers);
         return;
     }
@@ -366,11 +369,11 @@ log_loss(server *self, const udpa_error *loss)
 static udpa_err
 restore(server *self, udpa_error **ret_error)
 {
-    udpai_durable_engine *engine = NULL;
     self->problems.endpoint = self->endpoint;
-    udpa_err err = udpai_daemon_storage_open(&engine, self->plan, ret_error);
-    if (err == UDPA_OK && engine)
-        err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
+    udpa_err err = udpai_daemon_storage_open(&self->storage, self->plan, ret_error);
+    udpai_durable_engine *engine = self->storage.sqlite;
+    if (err == UDPA_OK && self->storage.engine)
+        err = udpai_endpoint_attach(self->endpoint, self->storage.engine, ret_error);
     self->engine = err == UDPA_OK ? engine : NULL;
     if (err == UDPA_OK && engine)
         log_loss(self, udpai_sqlite_loss(engine));
@@ -561,6 +564,7 @@ open_http(server *self, udpa_error **ret_error)
         .liveness = self->liveness,
         .readiness = &self->readiness,
         .admin = &self->admin,
+        .audit_output = &self->storage.output,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
     const udpai_rest_env env = {

@@ -2,6 +2,7 @@
 #include "daemon/storage.h"
 
 #include "base/log.h"
+#include "daemon/audit_file.h"
 #include "daemon/store_keys.h"
 #include "storage/sqlite.h"
 
@@ -17,13 +18,9 @@ log_no_keys(const udpai_plan *plan)
                   "restart only when their source has sent them again");
 }
 
-udpa_err
-udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
-                          const udpai_plan *plan,
-                          udpa_error **ret_error)
+static udpa_err
+open_database(udpai_durable_engine **ret_engine, const udpai_plan *plan, udpa_error **ret_error)
 {
-    if (!plan->state_directory)
-        return UDPA_OK;
     udpai_sealer sealer;
     udpa_err err = udpai_store_keys_read(&sealer, plan->bootstrap.message->store, ret_error);
     if (err == UDPA_OK && sealer.n_keys == 0)
@@ -35,9 +32,41 @@ udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
         .n_secret_types = plan->n_secret_types,
         .takes_loss = plan->is_forced,
         .keeps_expired = plan->etcd.n_endpoints != 0,
+        .audit_max_bytes = plan->audit.max_bytes,
+        .audit_max_age_us = plan->audit.max_age_ms * 1000,
     };
     if (err == UDPA_OK)
         err = udpai_sqlite_open(ret_engine, &options, ret_error);
     udpai_sealer_done(&sealer);
     return err;
+}
+
+udpa_err
+udpai_daemon_storage_open(udpai_daemon_storage *storage,
+                          const udpai_plan *plan,
+                          udpa_error **ret_error)
+{
+    const udpai_plan_audit *audit = &plan->audit;
+    if (!plan->state_directory)
+        return audit->is_on ? udpai_audit_file_open(&storage->engine, audit->file, ret_error)
+                            : UDPA_OK;
+    udpa_err err = open_database(&storage->sqlite, plan, ret_error);
+    storage->engine = storage->sqlite;
+    if (err == UDPA_OK && audit->is_on && (audit->file || audit->journald))
+        err = udpai_audit_output_open(&storage->output, plan, ret_error);
+    return err;
+}
+
+void
+udpai_daemon_storage_reopen(udpai_daemon_storage *storage)
+{
+    udpai_audit_output_reopen(storage->output);
+    if (!storage->sqlite)
+        udpai_audit_file_reopen(storage->engine);
+}
+
+void
+udpai_daemon_storage_close(udpai_daemon_storage *storage)
+{
+    udpai_audit_output_close(UDPAI_TAKE(storage->output));
 }

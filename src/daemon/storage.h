@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine that keeps what udpad must keep. */
+/* What keeps what is to be kept: a database, or of a node that keeps nothing the file of its audit;
+ * and where else the audit goes. */
 #ifndef UDPAI_DAEMON_STORAGE_H
 #define UDPAI_DAEMON_STORAGE_H
 
-#include "daemon/plan.h"
+#include "daemon/audit_output.h"
+#include "store/durable.h"
 
-/* *ret_engine stays NULL if the plan keeps nothing. */
-udpa_err udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
+typedef struct udpai_daemon_storage {
+    udpai_durable_engine *engine; /* for the endpoint, which closes it; NULL: nothing is kept */
+    udpai_durable_engine *sqlite; /* the same, if it is the one of SQLite */
+    udpai_audit_output *output;   /* NULL: none */
+} udpai_daemon_storage;
+
+/* Zeroed before. To be followed by udpai_daemon_storage_close() in any case. */
+udpa_err udpai_daemon_storage_open(udpai_daemon_storage *storage,
                                    const udpai_plan *plan,
                                    udpa_error **ret_error);
+/* SIGUSR1: files that are only added to are opened anew. */
+void udpai_daemon_storage_reopen(udpai_daemon_storage *storage);
+/* When the endpoint is closed. */
+void udpai_daemon_storage_close(udpai_daemon_storage *storage);
 
 #endif

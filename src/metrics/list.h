@@ -143,6 +143,19 @@
       "What the node may still write to that file system.")                                        \
     X(STORE_UNREADABLE, GAUGE, NONE, NODE, "udpa_store_unreadable_secrets",                        \
       "Secrets that were not loaded, because their key is missing.")                               \
+    /* the audit */                                                                                \
+    X(AUDIT_RECORDS, COUNTER, NONE, NODE, "udpa_audit_records",                                    \
+      "Records of who has changed what, in the database.")                                         \
+    X(AUDIT_SIZE, GAUGE, NONE, NODE, "udpa_audit_size_bytes",                                      \
+      "Size of all records in the database.")                                                      \
+    X(AUDIT_WRITTEN, COUNTER, NONE, NODE, "udpa_audit_output_records",                             \
+      "Records written to audit.file and to journald.")                                            \
+    X(AUDIT_BEHIND, GAUGE, NONE, NODE, "udpa_audit_output_behind",                                 \
+      "Records that are still to be written there.")                                               \
+    X(AUDIT_FAILED, COUNTER, NONE, NODE, "udpa_audit_output_failures",                             \
+      "Attempts to write records there that have failed.")                                         \
+    X(AUDIT_LOST, COUNTER, NONE, NODE, "udpa_audit_output_lost_records",                           \
+      "Records that the database has deleted before they could be written there.")                 \
     X(LIMIT_USED, GAUGE, LIMIT, NODE, "udpa_limit_used_ratio",                                     \
       "How much of a limit is used, from 0 to 1; open_files is that of the operating system.")     \
     /* replicas */                                                                                 \

@@ -380,6 +380,11 @@ STORES = [
     Case('UdpaStoreQueueGrows: it empties', {
         series('udpa_store_queued_batches'): ' '.join(['150 20 150'] * (STEPS // 3))}),
     *slow_cases('UdpaStoreSlow', 'udpa_store_commit_seconds', SLOW_STORE, '1.0'),
+    *gauge_cases('UdpaAuditBehind', 'udpa_audit_output_behind', 0, 3, 15 * MINUTE),
+    Case('UdpaAuditBehind: it empties', {series('udpa_audit_output_behind'): ' '.join(['3 0 3'] * (STEPS // 3))}),
+    Case('UdpaAuditLost fires', {series('udpa_audit_output_lost_records_total'): then(2, constant(3, 8), 8)},
+         ('UdpaAuditLost',)),
+    Case('UdpaAuditLost: long ago', {series('udpa_audit_output_lost_records_total'): then(2, constant(3, 300), 300)}),
     *gauge_cases('UdpaSecretsUnreadable', 'udpa_store_unreadable_secrets', 0, 1, 5 * MINUTE),
 ]
 

@@ -265,6 +265,8 @@ class Shell:
         for name in command:
             if re.fullmatch(r'[\w-]+\.yaml|[\w-]+/', name):
                 self.make(name)
+            elif name.endswith('.jsonl'):
+                (self.work / name).touch()
         command = list(command)
         for option, value in self.nodes.items():
             if option in command:
