@@ -33,15 +33,33 @@ compare_by_origin(const udpai_stored *a, const udpai_stored *b)
     return order ? order : udpai_str_cmp(udpai_origin_key(a->origin), udpai_origin_key(b->origin));
 }
 
-/* Two contributions of one authority whose generations compare. */
 static int
-compare_within_class(const udpai_stored *a, const udpai_stored *b)
+compare_generations(const udpai_stored *a, const udpai_stored *b)
 {
-    int order = compare_numbers(udpa_resource_generation(b->resource),
-                                udpa_resource_generation(a->resource));
+    return compare_numbers(udpa_resource_generation(b->resource),
+                           udpa_resource_generation(a->resource));
+}
+
+typedef int (*compare_fn)(const udpai_stored *a, const udpai_stored *b);
+
+/* Two contributions of one authority whose generations compare, and the name has no others. */
+static int
+compare_by_path(const udpai_stored *a, const udpai_stored *b)
+{
+    int order = compare_generations(a, b);
     if (order == 0)
         order =
             compare_numbers(udpa_resource_n_hops(a->resource), udpa_resource_n_hops(b->resource));
+    return order ? order : compare_by_origin(a, b);
+}
+
+/* The same, but it has others. Then what is taken is what the authority ranks by. A nearer one
+ * might be nearer for the source of that, too. That source would take it from here, and by split
+ * horizon no longer offer what the authority ranks by. So the nodes would change for ever. */
+static int
+compare_by_rank(const udpai_stored *a, const udpai_stored *b)
+{
+    int order = compare_generations(a, b);
     return order ? order : compare_by_origin(a, b);
 }
 
@@ -146,12 +164,32 @@ same_authority(const udpa_resource *a, const udpa_resource *b)
     return udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b));
 }
 
+/* Is any eligible contribution not comparable with this one? */
+static bool
+has_others(const udpai_store_entry *entry, const udpai_stored *member)
+{
+    size_t at = 0;
+    const udpai_stored *other;
+    while ((other = udpai_store_next(entry, &at)))
+        if (other != member && !udpai_store_comparable(member->resource, other->resource) &&
+            is_eligible(other))
+            return true;
+    return false;
+}
+
+/* The same for every class of a name. */
+static compare_fn
+order_within_class(const udpai_store_entry *entry, const udpai_stored *member)
+{
+    return has_others(entry, member) ? compare_by_rank : compare_by_path;
+}
+
 /* The best of the eligible contributions that belong with this one, by an order. */
 static udpai_stored *
 best_of(const udpai_store_entry *entry,
         udpai_stored *member,
         belongs_fn belongs,
-        int (*compare)(const udpai_stored *a, const udpai_stored *b))
+        compare_fn compare)
 {
     udpai_stored *best = member;
     size_t at = 0;
@@ -184,12 +222,14 @@ udpai_stored *
 udpai_store_select(const udpai_store_entry *entry)
 {
     udpai_stored *best = NULL, *member;
+    compare_fn compare = NULL;
     size_t at = 0;
     while ((member = udpai_store_next(entry, &at))) {
         if (!is_eligible(member))
             continue;
-        udpai_stored *candidate =
-            best_of(entry, member, udpai_store_comparable, compare_within_class);
+        if (!compare)
+            compare = order_within_class(entry, member);
+        udpai_stored *candidate = best_of(entry, member, udpai_store_comparable, compare);
         if (!best || (candidate != best && compare_classes(entry, candidate, best) < 0))
             best = candidate;
     }
@@ -203,6 +243,6 @@ int
 udpai_store_compare(const udpai_stored *a, const udpai_stored *b)
 {
     if (udpai_store_comparable(a->resource, b->resource))
-        return compare_within_class(a, b);
+        return order_within_class(a->entry, a)(a, b);
     return compare_classes(a->entry, (udpai_stored *)(uintptr_t)a, (udpai_stored *)(uintptr_t)b);
 }

@@ -13,7 +13,7 @@
 #define TEST_LDS "type.googleapis.com/envoy.config.listener.v3.Listener"
 #define TEST_RDS "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 
-#define TEST_HOPS_MAX 4
+#define TEST_HOPS_MAX 8
 #define TEST_ALIASES_MAX 4
 
 typedef struct test_resource {

@@ -28,6 +28,9 @@ typedef enum sim_kind {
     SIM_WITH_GUESTS,
 } sim_kind;
 
+/* Of the quiet, so much at its end. */
+#define REST_US 10000000
+
 /* Within this time nobody is asked any more for what nobody wants. */
 #define LEAVING_US 10000000
 
@@ -66,6 +69,18 @@ look_each_second(sim_scenario *scenario, uint64_t end_us)
         sim_check_gone(scenario);
         if (scenario->has_reports)
             sim_takers_check_expired(scenario);
+    }
+}
+
+/* Each of the last seconds is as the one before. */
+static void
+come_to_rest(sim_scenario *scenario, uint64_t end_us)
+{
+    look_each_second(scenario, end_us - REST_US);
+    sim_check_rest(scenario, true);
+    while (scenario->world.now_us < end_us) {
+        look_each_second(scenario, scenario->world.now_us + 1000000);
+        sim_check_rest(scenario, false);
     }
 }
 
@@ -122,7 +137,7 @@ run_scenario(sim_scenario *scenario, const struct schedule *schedule)
     sim_run_until(world, schedule->changes_end_us);
     scenario->is_changing = false;
     spare_all(&scenario->world);
-    look_each_second(scenario, schedule->quiet_end_us);
+    come_to_rest(scenario, schedule->quiet_end_us);
     sim_check_quiet(scenario);
     if (scenario->has_reports)
         begin_burst(scenario);

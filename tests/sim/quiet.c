@@ -127,8 +127,8 @@ sim_tell_rules_of_all_times(sim_scenario *scenario)
 /* Of two authorities, nodes in a ring whose rules differ, or that have their sources in orders that
  * contradict each other, may agree in more than one way, or never: who prefers whose word depends
  * on who came first. */
-static bool
-may_disagree(const sim_scenario *scenario)
+bool
+sim_may_disagree(const sim_scenario *scenario)
 {
     return scenario->has_ring && (scenario->has_rules || scenario->shape == SIM_TANGLE);
 }
@@ -168,7 +168,7 @@ compare_key(const sim_member *member, int key)
             sim_check_content(member, key, word);
         return;
     }
-    if (may_disagree(scenario) && is_true_of_another(member, key))
+    if (sim_may_disagree(scenario) && is_true_of_another(member, key))
         return;
     if (sim_losses_excuse(member, key, false))
         return;

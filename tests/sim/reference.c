@@ -98,22 +98,38 @@ of_here(const ref_said *said, int node)
     return (ref_word){.said = *said, .path = {node}, .n_path = 1};
 }
 
-/* The authority is that of the first source that has a word; of those that have it from the same
- * authority, the one with the shortest way brings it. */
+static bool
+is_taken_from(const ref_node *node, int i)
+{
+    return node->only_source < 0 || node->only_source == i;
+}
+
+static bool
+has_several_authorities(const ref_word *words, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (words[i].said.authority != words[0].said.authority)
+            return true;
+    return false;
+}
+
+/* The first source that has a word decides. If all have it from one authority, the one with the
+ * shortest way brings it. */
 static ref_word
 best_of_sources(const ref_model *model, int to, int key)
 {
     const ref_node *node = &model->nodes[to];
-    ref_word best = {0};
+    ref_word words[REF_SOURCES] = {0};
+    int n = 0, best = 0;
     for (int i = 0; i < node->n_sources; i++) {
-        if (node->only_source >= 0 && node->only_source != i)
-            continue;
-        ref_word word = carried(model, &node->sources[i], to, key);
-        if (word.said.exists && (!best.said.exists || (word.said.authority == best.said.authority &&
-                                                       word.n_path < best.n_path)))
-            best = word;
+        if (is_taken_from(node, i))
+            words[n] = carried(model, &node->sources[i], to, key);
+        n += words[n].said.exists;
     }
-    return best;
+    for (int i = 1; i < n && !has_several_authorities(words, n); i++)
+        if (words[i].n_path < words[best].n_path)
+            best = i;
+    return words[best];
 }
 
 /* Between authorities: files, then publishers, then sources in order. */

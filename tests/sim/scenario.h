@@ -121,6 +121,7 @@ typedef struct sim_member {
     bool link_is_whole[N_LINKS]; /* a thing, and what it refers to, when it was last looked at */
     unsigned n_ticks;
     sim_truth truths[N_KEYS];
+    uint64_t at_rest[N_KEYS]; /* what a management node had, when it was last looked at */
     /* Where clients report (clients.h); NULL: it does not. */
     sim_reporter *reporter;
     struct sim_taker *taker;
@@ -259,6 +260,8 @@ void sim_link_check(sim_member *member);
 void sim_change_truth(sim_scenario *scenario);
 void sim_truth_removed(sim_member *member, int key);
 void sim_truth_begin(sim_scenario *scenario);
+/* So many state the key now. */
+int sim_n_authorities(const sim_scenario *scenario, int key);
 
 /* ---- happenings.c: what happens to them ---- */
 
@@ -294,7 +297,14 @@ ref_model *sim_tell_model(sim_scenario *scenario, bool confirmed_only);
 /* The rules alone, as they ever were. */
 ref_model *sim_tell_rules_of_all_times(sim_scenario *scenario);
 void sim_describe_to_model(sim_scenario *scenario);
+/* On a name with two authorities. */
+bool sim_may_disagree(const sim_scenario *scenario);
 void sim_check_quiet(sim_scenario *scenario);
+
+/* ---- rest.c ---- */
+
+/* Does any management node have something else than the last time? */
+void sim_check_rest(sim_scenario *scenario, bool is_first);
 
 /* ---- content.c ---- */
 

@@ -19,6 +19,15 @@ choose_sayer(sim_scenario *scenario, int key)
                                                : sim_key_publisher(scenario, key)];
 }
 
+int
+sim_n_authorities(const sim_scenario *scenario, int key)
+{
+    int n = 0;
+    for (int i = 0; i < scenario->n_members; i++)
+        n += scenario->members[i]->truths[key].exists;
+    return n;
+}
+
 void
 sim_truth_removed(sim_member *member, int key)
 {

@@ -125,6 +125,28 @@ test_of_equals_fewer_hops_then_order_then_name(void **state)
     assert_effective(bed, "a", "near");
 }
 
+/* The one that its authority ranks by. */
+static void
+test_of_equals_the_first_source_where_there_is_another_authority(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *far = store_bed_origin(bed, "far", UDPAI_ORIGIN_SOURCE, 0);
+    udpai_origin *near = store_bed_origin(bed, "near", UDPAI_ORIGIN_SOURCE, 2);
+    udpai_origin *other = store_bed_origin(bed, "other", UDPAI_ORIGIN_SOURCE, 1);
+    PUT(bed, far, "a", .value = "far", .authority = "x", .generation = 5,
+        .hops = {{"n1", "x"}, {"n2", "n1"}});
+    PUT(bed, near, "a", .value = "near", .authority = "x", .generation = 5, .hops = {{"n1", "x"}});
+    assert_effective(bed, "a", "near");
+    PUT(bed, other, "a", .value = "other", .authority = "y", .generation = 9,
+        .hops = {{"n3", "y"}});
+    assert_effective(bed, "a", "far");
+    store_bed_eligible(bed, other, false);
+    assert_effective(bed, "a", "near");
+    store_bed_eligible(bed, other, true);
+    PUT(bed, near, "a", .value = "newer", .authority = "x", .generation = 6, .hops = {{"n1", "x"}});
+    assert_effective(bed, "a", "newer");
+}
+
 /* ---- which generations compare ---- */
 
 /* Puts two contributions, the first of the better origin: what is effective then? */
@@ -355,6 +377,7 @@ main(void)
         store_test(test_an_authority_stands_where_its_best_origin_stands),
         store_test(test_the_highest_generation_wins_whatever_the_way),
         store_test(test_of_equals_fewer_hops_then_order_then_name),
+        store_test(test_of_equals_the_first_source_where_there_is_another_authority),
         store_test(test_signed_generations_compare),
         store_test(test_first_hand_generations_compare),
         store_test(test_first_hand_compares_with_signed),

@@ -67,6 +67,15 @@ best_place(const struct table *table, unsigned authority, int class)
 }
 
 static bool
+is_only_class(const struct table *table, unsigned class)
+{
+    for (size_t i = 0; i < ORIGINS; i++)
+        if (counts(table, i) && class_of(&table->words[i]) != class)
+            return false;
+    return true;
+}
+
+static bool
 is_before(const struct table *table, size_t a, size_t b)
 {
     const struct word *x = &table->words[a], *y = &table->words[b];
@@ -80,7 +89,9 @@ is_before(const struct table *table, size_t a, size_t b)
     if (x->generation != y->generation)
         return x->generation > y->generation;
     unsigned x_hops = x->n_hops + (x->stamp != 0), y_hops = y->n_hops + (y->stamp != 0);
-    return x_hops != y_hops ? x_hops < y_hops : place_of(table, a) < place_of(table, b);
+    if (x_hops != y_hops && is_only_class(table, class_of(x)))
+        return x_hops < y_hops;
+    return place_of(table, a) < place_of(table, b);
 }
 
 /* The one that must be effective; NULL: none. */
