@@ -90,4 +90,15 @@ udpai_context_order(const udpai_context *context, udpai_order *order)
     context->env.order(context->env.userdata, order);
 }
 
+/* ---- note.c ---- */
+
+/* An event of the node, for UDPAI_ABOUT() or NULL, 0; any number of them. */
+void udpai_context_note(const udpai_context *context,
+                        udpai_node_event_kind kind,
+                        udpa_log_level level,
+                        const udpai_log_field *about,
+                        size_t n_about,
+                        const char *format,
+                        ...) UDPA_PRINTF(6, 7);
+
 #endif

@@ -116,6 +116,10 @@ udpai_held_log(udpai_source *source, udpai_str type_url, const char *more_becaus
         "to be removed: udpactl sources accept %.*s. They are: %s",
         UDPAI_SHOWN(own), n, UDPAI_SHOWN(type_url), why, UDPAI_SHOWN(configured),
         names.data ? names.data : "");
+    udpai_context_note(source->owner->context, UDPAI_NOTE_HELD, UDPA_LOG_WARNING,
+                       UDPAI_ABOUT({UDPAI_LOG_SOURCE, own}, {UDPAI_LOG_TYPE, type_url}),
+                       "source %.*s: held %zu resources of type %.*s: %s: %s", UDPAI_SHOWN(own), n,
+                       UDPAI_SHOWN(type_url), why, names.data ? names.data : "");
     udpai_strbuf_done(&names);
     return true;
 }
@@ -172,11 +176,13 @@ describe(void *userdata, udpai_str type_url, size_t n)
     udpai_strbuf_done(&text);
 }
 
+/* Of a directory. */
 static void
 log_problem(void *userdata, const char *text)
 {
-    (void)userdata;
+    const udpai_context *context = userdata;
     udpai_log(UDPA_LOG_WARNING, "federation", "%s", text);
+    udpai_context_note(context, UDPAI_NOTE_HELD, UDPA_LOG_WARNING, NULL, 0, "%s", text);
 }
 
 static void
@@ -194,7 +200,8 @@ udpai_held_log_directory(udpai_sources *sources, udpai_str root, const udpai_ori
     udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, add_held, &n);
     if (!expected || n == expected->n_held_logged)
         return;
-    struct description description = {sources->context, origin, root, log_problem, NULL, false};
+    struct description description = {sources->context, origin,           root,
+                                      log_problem,      sources->context, false};
     if (n > expected->n_held_logged)
         udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &description);
     if (!description.is_short) /* else it is logged with the next scan */
@@ -310,6 +317,10 @@ udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n)
         return any || directory;
     udpai_log_about(UDPA_LOG_INFO, "federation", UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}),
                     "source %.*s: accepted, %zu held resources removed", UDPAI_SHOWN(name), *ret_n);
+    udpai_context_note(sources->context, UDPAI_NOTE_HELD_ACCEPTED, UDPA_LOG_INFO,
+                       UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}),
+                       "source %.*s: accepted, %zu held resources removed", UDPAI_SHOWN(name),
+                       *ret_n);
     udpai_context_touch(sources->context);
     return true;
 }

@@ -130,6 +130,19 @@ count_updates(const udpai_intake *intake)
 }
 
 static void
+note_limit(const udpai_intake *intake, const udpa_error *error, const udpa_resource *resource)
+{
+    udpai_str name = name_of(intake->peer);
+    if (udpa_error_code(error) == UDPA_ERR_LIMIT)
+        udpai_context_note(intake->receiver->context, UDPAI_NOTE_LIMIT_REACHED, UDPA_LOG_WARNING,
+                           UDPAI_ABOUT(UDPAI_PEER_FIELDS(intake->peer),
+                                       {UDPAI_LOG_TYPE, intake->publication->type_url},
+                                       {UDPAI_LOG_NAME, udpai_resource_name(resource)},
+                                       {UDPAI_LOG_CODE, udpai_log_code(error)}),
+                           "rejected from %.*s: %s", UDPAI_SHOWN(name), udpa_error_message(error));
+}
+
+static void
 log_refused(udpai_intake *intake)
 {
     udpai_receiver *receiver = intake->receiver;
@@ -139,6 +152,8 @@ log_refused(udpai_intake *intake)
         if (error && udpai_intake_is_from_source(intake))
             udpai_fault_of_resource(intake->peer->source, error,
                                     intake->publication->entries.items[i].resource);
+        if (error)
+            note_limit(intake, error, intake->publication->entries.items[i].resource);
         if (!error || !udpai_log_allow(&receiver->context->refused_log,
                                        udpai_context_now(receiver->context), &n_suppressed))
             continue;

@@ -318,6 +318,18 @@ replace(udpai_mesh *mesh, uint64_t session)
         send_away(mesh, earlier, error);
 }
 
+static void
+report(const udpai_mesh *mesh, const udpai_peer *peer, udpai_node_event_kind kind, const char *what)
+{
+    udpa_log_level level = kind == UDPAI_NOTE_REPLICA_CONNECTED ? UDPA_LOG_INFO : UDPA_LOG_WARNING;
+    const udpai_log_field about[] = {{UDPAI_LOG_PEER, peer->id},
+                                     {UDPAI_LOG_ADDRESS, udpai_peer_address(peer)}};
+    udpai_log_about(level, "replicas", about, UDPAI_ARRAY_LEN(about), "replica %.*s: %s",
+                    UDPAI_SHOWN(peer->id), what);
+    udpai_context_note(mesh->context, kind, level, about, UDPAI_ARRAY_LEN(about),
+                       "replica %.*s: %s", UDPAI_SHOWN(peer->id), what);
+}
+
 udpai_mesh_verdict
 udpai_mesh_introduce(udpai_mesh *mesh, udpai_peer *peer)
 {
@@ -332,10 +344,7 @@ udpai_mesh_introduce(udpai_mesh *mesh, udpai_peer *peer)
     if (one->session && one->session != peer->session)
         replace(mesh, one->session);
     if (!one->session)
-        udpai_log_about(
-            UDPA_LOG_INFO, "replicas",
-            UDPAI_ABOUT({UDPAI_LOG_PEER, peer->id}, {UDPAI_LOG_ADDRESS, udpai_peer_address(peer)}),
-            "replica %.*s: connected", UDPAI_SHOWN(peer->id));
+        report(mesh, peer, UDPAI_NOTE_REPLICA_CONNECTED, "connected");
     one->session = peer->session;
     udpai_timer_cancel(&one->grace);
     peer->is_of_set = true;
@@ -353,10 +362,7 @@ udpai_mesh_closed(udpai_mesh *mesh, const udpai_peer *peer)
         one->origin = udpai_origin_ref(peer->origin);
     }
     begin_grace(one);
-    udpai_log_about(
-        UDPA_LOG_WARNING, "replicas",
-        UDPAI_ABOUT({UDPAI_LOG_PEER, peer->id}, {UDPAI_LOG_ADDRESS, udpai_peer_address(peer)}),
-        "replica %.*s: its stream has ended", UDPAI_SHOWN(peer->id));
+    report(mesh, peer, UDPAI_NOTE_REPLICA_LOST, "its stream has ended");
 }
 
 /* ---- looking ---- */

@@ -3,6 +3,7 @@
 #ifndef UDPAI_NODE_ENV_H
 #define UDPAI_NODE_ENV_H
 
+#include "events/node_event.h"
 #include "session/messages.h"
 #include "store/replication.h"
 
@@ -47,6 +48,8 @@ typedef struct udpai_node_env {
     /* What was reported with udpai_node_report_load() is now for others, which do not get it: it is
      * to be reported again, after this. NULL: nothing is reported so. */
     void (*audience_moved)(void *userdata);
+    /* An event of this node; NULL: nobody is interested. */
+    void (*note)(void *userdata, const udpai_node_event *event);
     void *userdata;
 } udpai_node_env;
 

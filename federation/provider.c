@@ -146,11 +146,45 @@ may_count(const udpai_provider *provider, size_t index)
            (!is_returning(provider, index) || udpai_source_is_steady(self->source));
 }
 
+/* That is eligible now, before it or behind it, for a message; NULL: none. */
+static const udpai_descriptor *
+find_replacement(const udpai_provider *provider, const udpai_descriptor *replaced)
+{
+    const udpai_descriptor *all = provider->descriptors.items;
+    size_t index = (size_t)(replaced - all);
+    size_t first = replaced->is_reached ? index + 1 : 0;
+    size_t end = replaced->is_reached ? provider->descriptors.n : index;
+    for (size_t i = first; i < end; i++)
+        if (all[i].is_reached && all[i].is_eligible && overlap(&all[i], replaced))
+            return &all[i];
+    return NULL;
+}
+
+static void
+note_replaced(const udpai_provider *provider, const udpai_descriptor *replaced)
+{
+    bool is_lost = replaced->is_reached;
+    const udpai_descriptor *by = find_replacement(provider, replaced);
+    udpai_str from = udpai_source_name(replaced->source);
+    udpai_str to = by ? udpai_source_name(by->source) : UDPAI_STR("another source");
+    udpai_str type = udpai_bytes_view(provider->type);
+    udpai_str name = provider->name ? udpai_bytes_view(provider->name) : (udpai_str){0};
+    udpai_context_note(provider->owner->context,
+                       is_lost ? UDPAI_NOTE_FAIL_OVER : UDPAI_NOTE_FAIL_BACK,
+                       is_lost ? UDPA_LOG_WARNING : UDPA_LOG_INFO,
+                       UDPAI_ABOUT({UDPAI_LOG_SOURCE, by && !is_lost ? to : from},
+                                   {UDPAI_LOG_TYPE, type}, {UDPAI_LOG_NAME, name}),
+                       "%s from source %.*s to %.*s, type %.*s%s%.*s",
+                       is_lost ? "failed over" : "failed back", UDPAI_SHOWN(from), UDPAI_SHOWN(to),
+                       UDPAI_SHOWN(type), name.len ? ", name " : "", UDPAI_SHOWN(name));
+}
+
 /* One that is still reached was lost; one that is not was there for a source before it. */
 static void
-replace(udpai_descriptor *descriptor)
+replace(const udpai_provider *provider, udpai_descriptor *descriptor)
 {
     descriptor->is_eligible = false;
+    note_replaced(provider, descriptor);
     udpai_source_meter(descriptor->source, descriptor->is_reached ? UDPAI_METRIC_SOURCE_FAIL_OVERS
                                                                   : UDPAI_METRIC_SOURCE_FAIL_BACKS);
 }
@@ -165,7 +199,7 @@ choose_eligible(udpai_provider *provider)
     }
     for (size_t i = 0; i < provider->descriptors.n; i++)
         if (provider->descriptors.items[i].is_eligible && is_replaced(provider, i))
-            replace(&provider->descriptors.items[i]);
+            replace(provider, &provider->descriptors.items[i]);
 }
 
 /* Kept, so that after a restart the same source counts as before it. Without memory it is not; what

@@ -120,8 +120,21 @@ udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource)
 }
 
 static void
+note_synchronized(const udpai_scope *scope)
+{
+    const udpai_source *source = scope->source;
+    udpai_str name = udpai_bytes_view(source->name), type = udpai_bytes_view(scope->type);
+    if (!scope->is_complete)
+        udpai_context_note(source->owner->context, UDPAI_NOTE_SOURCE_SYNCHRONIZED, UDPA_LOG_INFO,
+                           UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}, {UDPAI_LOG_TYPE, type}),
+                           "source %.*s: synchronized, type %.*s", UDPAI_SHOWN(name),
+                           UDPAI_SHOWN(type));
+}
+
+static void
 mark_known(udpai_scope *scope)
 {
+    note_synchronized(scope);
     scope->is_complete = true;
     scope->is_hung = scope->is_denied = false;
     udpai_timer_cancel(&scope->sync);

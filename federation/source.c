@@ -156,6 +156,10 @@ log_connected(udpai_source *source)
     unsigned n_suppressed;
     udpai_str name = udpai_bytes_view(source->name);
     const char *address = udpai_servers_address(source);
+    udpai_context_note(
+        source->owner->context, UDPAI_NOTE_SOURCE_CONNECTED, UDPA_LOG_INFO,
+        UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}, {UDPAI_LOG_ADDRESS, udpai_str_from(address)}),
+        "source %.*s: connected", UDPAI_SHOWN(name));
     if (udpai_log_allow_burst(&source->connected_log, LOGGED_MAX,
                               udpai_context_now(source->owner->context), &n_suppressed))
         udpai_log_about(
@@ -164,6 +168,19 @@ log_connected(udpai_source *source)
             "source %.*s: connected%s%s%s", (int)name.len, name.data,
             source->servers.n > 1 ? " to " : "", source->servers.n > 1 ? address : "",
             udpai_log_more(more, n_suppressed));
+}
+
+/* Not each attempt to connect that fails: it was connected until now. */
+static void
+note_lost(const udpai_source *source, const udpa_error *why)
+{
+    udpai_str name = udpai_bytes_view(source->name);
+    if (source->session == 0)
+        return;
+    udpai_context_note(source->owner->context, UDPAI_NOTE_SOURCE_LOST, UDPA_LOG_WARNING,
+                       UDPAI_ABOUT({UDPAI_LOG_SOURCE, name}, {UDPAI_LOG_CODE, udpai_log_code(why)}),
+                       "source %.*s: lost: %s", UDPAI_SHOWN(name),
+                       why ? udpa_error_message(why) : "the stream has ended");
 }
 
 /* @p otherwise: the reason without an error. */
@@ -333,6 +350,8 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     if (!is_renewed)
         goes_on = udpai_servers_ended(source, source->is_sent_away ? source->last_error : error) &&
                   source->is_reached && udpai_source_is_dialled(source);
+    if (!is_renewed)
+        note_lost(source, error);
     if (goes_on)
         go_on(source);
     else if (!is_renewed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events: what clients have streamed to a node's sinks, as lines of JSON; with --follow also what
- * comes, until the program is interrupted. */
+/* events: what clients have streamed to a node's sinks, as lines of JSON, or what has happened to
+ * the node; with --follow also what comes, until the program is interrupted. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -8,6 +8,7 @@
 #include "cli/caller.h"
 #include "codec/event_line.h"
 #include "ctl/commands.h"
+#include "ctl/node_event_line.h"
 #include "ctl/schema.h"
 #include "ctl/show.h"
 #include "sinks/sinks.h"
@@ -38,13 +39,29 @@ print(void *userdata, udpai_strbuf *out)
         self->has_failed = true; /* nobody reads it any more */
 }
 
+/* The others are lines of JSON always: they have a form for each of their types. */
+static bool
+is_for_people(const reading *self)
+{
+    return self->kind == UDPAI_EVENT_NODE && self->options->common.format == UDPAI_CLI_TABLE;
+}
+
+static void
+put_gap(const reading *self, uint64_t n_lost, udpai_strbuf *out)
+{
+    if (is_for_people(self))
+        udpai_ctl_node_event_gap_put(out, n_lost);
+    else
+        udpai_event_gap_put(out, self->kind, n_lost);
+}
+
 static void
 put_response(reading *self, const response_message *response, udpai_strbuf *out)
 {
     const udpai_line_consumer consumer = {print, self};
     const Udpa__Service__Events__V1__Event *event = response->event;
     if (response->n_lost)
-        udpai_event_gap_put(out, self->kind, response->n_lost);
+        put_gap(self, response->n_lost, out);
     if (!event)
         return;
     const udpai_event_view view = {
@@ -55,7 +72,10 @@ put_response(reading *self, const response_message *response, udpai_strbuf *out)
         .name = udpai_str_from(event->name),
         .message = {(const char *)event->message.data, event->message.len},
     };
-    udpai_event_lines_put(out, self->schema, &view, &consumer);
+    if (is_for_people(self))
+        udpai_ctl_node_event_put(out, view.time_us, view.message);
+    else
+        udpai_event_lines_put(out, self->schema, &view, &consumer);
 }
 
 static udpai_cli_exit
@@ -155,12 +175,17 @@ connect_to(reading *self)
 static udpai_cli_exit
 choose_kind(reading *self)
 {
-    const udpai_ctl_options *options = self->options;
-    const char *word = options->common.arguments.n == 1 ? options->common.arguments.items[0] : NULL;
-    if (word && udpai_event_kind_find(udpai_str_from(word), &self->kind))
+    const udpai_cli_options *common = &self->options->common;
+    const char *word = common->arguments.n == 1 ? common->arguments.items[0] : NULL;
+    if (!word || !udpai_event_kind_find(udpai_str_from(word), &self->kind)) {
+        udpai_cli_complain("events takes one of " UDPAI_EVENT_WORDS ": udpactl events node");
+        return UDPAI_CLI_MISTAKE;
+    }
+    bool is_form = common->format == UDPAI_CLI_TABLE || common->format == UDPAI_CLI_JSON;
+    if (is_form && !common->output.jsonpath)
         return UDPAI_CLI_GOOD;
-    udpai_cli_complain("events takes one of access-log, metrics, trace, tap, event: udpactl events "
-                       "access-log");
+    udpai_cli_complain("-o %s: events prints lines for people, or with -o json lines of JSON",
+                       common->format_name);
     return UDPAI_CLI_MISTAKE;
 }
 

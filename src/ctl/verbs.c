@@ -114,11 +114,17 @@ static const udpai_ctl_verb verbs[] = {
              "Example: udpactl top --server edge:18000 --interval 5\n"},
     {.name = "events",
      .run = udpai_ctl_events,
-     .summary = "what clients have streamed to the node",
-     .usage = "events access-log|metrics|trace|tap|event",
-     .text = "Print a line of JSON for each event that the node holds.\n"
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .summary = "what has happened to the node, or clients have streamed to it",
+     .usage = "events node|access-log|metrics|trace|tap|event",
+     .text = "Print a line for each event that the node holds, the oldest first. Those of the\n"
+             "node itself are NACKs, fail-overs, lost sources, limits, revoked clients, held\n"
+             "resources, reloads. Those that clients stream to its sinks are lines of JSON.\n"
              "\n"
-             "  --follow               go on with those that come, until SIGINT\n"},
+             "  --follow               go on with those that come, until SIGINT\n"
+             "  -o json                of the node, too: a line of JSON for each\n"
+             "\n"
+             "Example: udpactl events node --follow\n"},
     {.name = "apply",
      .group = "Change",
      .run = udpai_ctl_apply,

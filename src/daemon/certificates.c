@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "endpoint/note.h"
 #include "loop/clock.h"
 
 #define LOG "daemon"
@@ -123,6 +124,7 @@ udpai_certificates_watch(const udpai_certificates *certificates,
 }
 
 #define STAY "%s %s: the certificates stay as they were: %s"
+#define READ_AGAIN "%s %s: certificates were read again"
 
 static bool
 is_reported(const udpai_certificate_user *user, const udpa_error *error)
@@ -132,13 +134,30 @@ is_reported(const udpai_certificate_user *user, const udpa_error *error)
 }
 
 static void
-report(const udpai_certificate_user *user, const udpa_error *error)
+note(udpa_endpoint *endpoint, const udpai_certificate_user *user, const udpa_error *error)
 {
-    if (!error && user->is_read)
-        udpai_log(UDPA_LOG_INFO, LOG, "%s %s: certificates were read again", user->kind,
-                  user->name);
-    if (error && !is_reported(user, error))
+    const udpai_log_field about[] = {{UDPAI_LOG_NAME, udpai_str_from(user->name)},
+                                     {UDPAI_LOG_CODE, udpai_log_code(error)}};
+    if (error)
+        udpai_endpoint_note_about(endpoint, UDPAI_NOTE_RELOAD_FAILED, UDPA_LOG_ERROR, about,
+                                  UDPAI_ARRAY_LEN(about), STAY, user->kind, user->name,
+                                  udpa_error_message(error));
+    else
+        udpai_endpoint_note_about(endpoint, UDPAI_NOTE_RELOADED, UDPA_LOG_INFO, about,
+                                  UDPAI_ARRAY_LEN(about), READ_AGAIN, user->kind, user->name);
+}
+
+static void
+report(udpa_endpoint *endpoint, const udpai_certificate_user *user, const udpa_error *error)
+{
+    bool is_news = error ? !is_reported(user, error) : user->is_read;
+    if (!is_news)
+        return;
+    note(endpoint, user, error);
+    if (error)
         udpai_log(UDPA_LOG_ERROR, LOG, STAY, user->kind, user->name, udpa_error_message(error));
+    else
+        udpai_log(UDPA_LOG_INFO, LOG, READ_AGAIN, user->kind, user->name);
 }
 
 bool
@@ -151,7 +170,7 @@ udpai_certificates_reload(udpai_certificates *certificates, size_t index)
     udpa_err err = udpai_tls_files_read(&files, &paths, now_s(), &error);
     if (err == UDPA_OK)
         err = user->replace(user->userdata, user->index, &files, &error);
-    report(user, error);
+    report(certificates->problems ? certificates->problems->endpoint : NULL, user, error);
     udpa_error_unref(user->refused);
     user->refused = UDPAI_TAKE(error);
     if (err == UDPA_OK) {
@@ -236,8 +255,12 @@ udpai_certificates_look(udpai_certificates *certificates, int64_t now)
                        (const char *const *)texts.items, texts.n);
     bool is_time = now - certificates->warned_s >= AGAIN_S || now < certificates->warned_s;
     for (size_t i = 0; i < texts.n; i++) {
-        if (is_time && i < n_ends)
+        if (is_time && i < n_ends) {
             udpai_log(UDPA_LOG_WARNING, LOG, "%s", texts.items[i]);
+            udpai_endpoint_note_about(certificates->problems->endpoint,
+                                      UDPAI_NOTE_CERTIFICATE_EXPIRES, UDPA_LOG_WARNING, NULL, 0,
+                                      "%s", texts.items[i]);
+        }
         udpai_free(texts.items[i]);
     }
     if (is_time && n_ends)

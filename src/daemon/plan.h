@@ -76,7 +76,7 @@ typedef struct udpai_plan_rtds {
 typedef struct udpai_plan_sinks {
     udpai_topics all;
     udpai_event_file files[UDPAI_EVENT_KINDS];
-    char absent[UDPAI_EVENT_KINDS][256]; /* the error for those that are not configured */
+    char absent[UDPAI_EVENT_SINKS][256]; /* the error for those that are not configured */
 } udpai_plan_sinks;
 
 /* The etcd of a replica set: of the nodes that have the same prefix in it. */

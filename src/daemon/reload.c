@@ -11,6 +11,7 @@
 #include "daemon/restart_needed.h"
 #include "daemon/signatures_reload.h"
 #include "daemon/store_keys.h"
+#include "endpoint/note.h"
 #include "loop/clock.h"
 #include "storage/sqlite.h"
 #include "transport/http/curl_client.h"
@@ -247,6 +248,7 @@ read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_err
 /* What is wrong with the file, until it is fixed: in the log once, and in the status. */
 typedef struct complaints {
     const udpai_problems *before; /* what was wrong when it was read the last time */
+    const char *file;
     char *texts[4];
     size_t n;
 } complaints;
@@ -262,6 +264,10 @@ is_taken(complaints *self, udpa_err err, const char *what, const udpa_error *err
     char *complaint = udpai_strbuf_take(&text);
     if (!complaint || !udpai_problems_has(self->before, UDPAI_FOUND_IN_BOOTSTRAP, complaint))
         udpai_log(UDPA_LOG_ERROR, LOG, "%s", complaint ? complaint : "out of memory");
+    udpai_endpoint_note_about(self->before->endpoint, UDPAI_NOTE_RELOAD_FAILED, UDPA_LOG_ERROR,
+                              UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(self->file)},
+                                          {UDPAI_LOG_CODE, udpai_log_code_of(err)}),
+                              "not reloaded: %s", complaint ? complaint : "out of memory");
     if (complaint)
         self->texts[self->n++] = complaint;
     return false;
@@ -361,7 +367,7 @@ reload_bootstrap(udpai_reload *self)
 {
     udpai_bootstrap bootstrap = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    complaints all = {.before = self->env.problems};
+    complaints all = {.before = self->env.problems, .file = self->env.config_file};
     const char *what = self->env.plan->bootstrap.message->signatures
                            ? "the rules and the keys of signatures"
                            : "the rules";
@@ -378,6 +384,11 @@ reload_bootstrap(udpai_reload *self)
         note_restart(&all, self->env.config_file, self->env.plan->bootstrap.message,
                      bootstrap.message);
     }
+    if (is_read)
+        udpai_endpoint_note_about(
+            self->env.endpoint, UDPAI_NOTE_RELOADED, UDPA_LOG_INFO,
+            UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(self->env.config_file)}),
+            "reloaded: %s of %s", what, self->env.config_file);
     put_into_status(self, &all);
     udpai_bootstrap_done(&bootstrap);
     if (is_read)

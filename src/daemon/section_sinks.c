@@ -90,14 +90,11 @@ const udpai_section udpai_section_sink = {
 
 /* ---- their use ---- */
 
-static const char *const names[UDPAI_EVENT_KINDS] = {
+static const char *const names[UDPAI_EVENT_SINKS] = {
     [UDPAI_EVENT_ACCESS_LOG] = "ACCESS_LOG", [UDPAI_EVENT_METRICS] = "METRICS",
     [UDPAI_EVENT_TRACE] = "TRACE",           [UDPAI_EVENT_TAP] = "TAP",
     [UDPAI_EVENT_REPORT] = "EVENT",
 };
-
-static const char no_sinks[] = "this node has no sinks, so there are no events to be read: its "
-                               "configuration needs sinks: [{kind: ACCESS_LOG}], for one";
 
 /* Now, since 1970. */
 static uint64_t
@@ -165,20 +162,31 @@ add_sink(udpai_plan *plan, const sink_message *from, udpa_error **ret_error)
                                            : err;
 }
 
-/* Those of xDS, then one of each kind, then the one for readers. */
+/* The node's own events: there is always a topic of them. */
+static udpa_err
+add_own(udpai_plan *plan)
+{
+    const udpai_topic_options options = {UDPAI_EVENT_NODE, 0, 0, begin_us()};
+    udpai_topics *topics = &plan->sinks.all;
+    udpa_err err = udpai_topic_new(&topics->topics[UDPAI_EVENT_NODE], &options);
+    if (err == UDPA_OK && plan->settings.n_workers)
+        err = udpai_topic_new(&topics->copies[UDPAI_EVENT_NODE], &options);
+    return err;
+}
+
+/* Those of xDS, then one of each kind that clients stream, then the one for readers. */
 static udpa_err
 add_methods(udpai_plan *plan)
 {
     udpai_endpoint_settings *settings = &plan->settings;
     udpai_plan_sinks *sinks = &plan->sinks;
     size_t n = settings->n_methods;
-    bool has_any = false;
     udpai_grpc_method *methods =
-        udpai_plan_own(plan, udpai_alloc_array(n + UDPAI_EVENT_KINDS + 1, sizeof(*methods)));
+        udpai_plan_own(plan, udpai_alloc_array(n + UDPAI_EVENT_SINKS + 1, sizeof(*methods)));
     if (!methods)
         return UDPA_ERR_NOMEM;
     memcpy(methods, settings->methods, n * sizeof(*methods));
-    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+    for (size_t i = 0; i < UDPAI_EVENT_SINKS; i++) {
         udpai_topic *topic = sinks->all.topics[i];
         snprintf(sinks->absent[i], sizeof(sinks->absent[i]),
                  "this node takes in no events of this kind: its configuration needs sinks: "
@@ -190,12 +198,11 @@ add_methods(udpai_plan *plan)
             .context = topic ? (void *)topic : sinks->absent[i],
             .is_client = true,
         };
-        has_any |= topic != NULL;
     }
     methods[n++] = (udpai_grpc_method){
         .path = UDPAI_EVENTS_PATH,
-        .open = has_any ? udpai_events_session_new : NULL,
-        .context = has_any ? (void *)&sinks->all : (void *)(uintptr_t)no_sinks,
+        .open = udpai_events_session_new,
+        .context = &sinks->all,
     };
     settings->methods = methods;
     settings->n_methods = n;
@@ -212,7 +219,7 @@ udpa_err
 udpai_use_sinks(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     const Udpa__Config__V1__Bootstrap *message = plan->bootstrap.message;
-    udpa_err err = UDPA_OK;
+    udpa_err err = add_own(plan);
     plan->sinks.all.node_id = plan->settings.node.id;
     plan->sinks.all.begin = udpai_forwards_begin;
     plan->settings.topics = &plan->sinks.all;

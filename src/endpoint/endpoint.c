@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/load_aggregates.h"
+#include "endpoint/note.h"
 #include "endpoint/propagation.h"
 #include "endpoint/reporting.h"
 #include "loop/clock.h"
@@ -113,6 +114,12 @@ audience_moved(void *userdata)
                           &(udpai_service_event){.kind = UDPAI_SERVICE_AUDIENCE});
 }
 
+static void
+note(void *userdata, const udpai_node_event *event)
+{
+    udpai_endpoint_note(userdata, event);
+}
+
 /* ---- making ---- */
 
 static udpa_err
@@ -132,6 +139,7 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
         .demand_changed = demand_changed,
         .subject_of = udpai_report_subject_of,
         .audience_moved = audience_moved,
+        .note = note,
         .userdata = endpoint,
     };
     return udpai_node_new(&endpoint->node, udpai_loop_wheel_get(endpoint->wheel), &settings->node,
@@ -151,6 +159,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     if (getrandom(&endpoint->random, sizeof(endpoint->random), GRND_NONBLOCK) < 0)
         endpoint->random = (uint64_t)udpai_wall_us();
     udpa_err err = udpai_endpoint_turn_init(endpoint, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_endpoint_notes_init(endpoint, settings);
     if (err == UDPA_OK)
         err = make_node(endpoint, settings, ret_error);
     if (err == UDPA_OK)

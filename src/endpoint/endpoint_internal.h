@@ -6,6 +6,7 @@
 #include "endpoint/endpoint.h"
 #include "endpoint/services.h"
 #include "endpoint/stream_sides.h"
+#include "events/node_events.h"
 #include "loop/loop_inbox.h"
 
 /* A batch that was proposed to replicas. */
@@ -25,6 +26,7 @@ struct udpa_endpoint {
     udpai_timer soon;
     udpai_node *node;
     udpai_stream_sides *sides;
+    udpai_node_events *notes; /* NULL: there are no topics */
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
     udpai_replication *replication;        /* NULL: it has no replicas */
@@ -56,6 +58,12 @@ void udpai_endpoint_committed(void *endpoint, udpai_durable_batch *batch);
 void udpai_endpoint_replicated(void *endpoint, udpai_replicated *event);
 /* The stream thread has ended, or was never there. What was begun to be committed is committed. */
 void udpai_endpoint_tear_down(udpa_endpoint *endpoint);
+
+/* ---- note.c ---- */
+
+/* UDPA_ERR_NOMEM */
+udpa_err udpai_endpoint_notes_init(udpa_endpoint *endpoint,
+                                   const udpai_endpoint_settings *settings);
 
 /* ---- services_make.c ---- */
 

@@ -225,6 +225,7 @@ udpai_endpoint_tear_down(udpa_endpoint *endpoint)
     udpai_services_end(&endpoint->services);
     udpai_services_free(&endpoint->services);
     endpoint->node = udpai_node_free(endpoint->node);
+    endpoint->notes = udpai_node_events_free(endpoint->notes);
     udpai_vector_done(&endpoint->proposed);
     endpoint->sides = udpai_stream_sides_free(endpoint->sides);
     udpai_timer_cancel(&endpoint->soon);

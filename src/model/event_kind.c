@@ -46,6 +46,11 @@ static const udpai_event_facts all[UDPAI_EVENT_KINDS] = {
             .type_url = TYPE("event_reporting.v3.StreamEventsRequest"),
             .entries = {{2, 0, "google.protobuf.Any"}}, /* events */
         },
+    [UDPAI_EVENT_NODE] =
+        {
+            .word = "node",
+            .type_url = "type.googleapis.com/udpa.event.v1.NodeEvent",
+        },
 };
 
 const udpai_event_facts *

@@ -420,12 +420,34 @@ udpai_client_log_closed(udpai_session *session, const udpa_error *why)
     leave(session);
 }
 
+static void
+note_nack(const udpai_session *session, const udpai_node_info *node, const udpai_client_nack *nack)
+{
+    udpai_str id = node_id(node), identity = udpai_identity_name(session->info.identity);
+    udpai_str address = address_of(session);
+    udpa_err code = nack->why ? udpa_error_code(nack->why) : UDPA_ERR_NOMEM;
+    const udpai_log_field about[] = {
+        {UDPAI_LOG_PEER, id},
+        {UDPAI_LOG_IDENTITY, identity},
+        {UDPAI_LOG_ADDRESS, address},
+        {UDPAI_LOG_TYPE, nack->type_url},
+        {UDPAI_LOG_NAME, nack->name},
+        {UDPAI_LOG_VERSION, nack->version},
+        {UDPAI_LOG_CODE, udpai_log_code_of(code)},
+    };
+    udpai_hub_note(session->hub, UDPAI_NOTE_NACK, UDPA_LOG_WARNING, about, UDPAI_ARRAY_LEN(about),
+                   "client '%.*s' has rejected %.*s: %s", UDPAI_SHOWN(id),
+                   UDPAI_SHOWN(nack->type_url),
+                   nack->why ? udpa_error_message(nack->why) : "out of memory");
+}
+
 void
 udpai_client_log_nack(udpai_session *session,
                       const udpai_node_info *node,
                       const udpai_client_nack *nack)
 {
     char text[LINE_MAX_BYTES], label[LABEL_MAX_BYTES], more[32] = "", nonce[UDPAI_NONCE_LEN];
+    note_nack(session, node, nack);
     if (!is_read())
         return;
     put_label(label, session, node);

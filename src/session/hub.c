@@ -97,7 +97,8 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_client_log_init(&hub->client_log, wheel);
     udpai_access_withhold(&hub->access, options);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
-    if (options->watcher)
+    err = udpai_own_events_init(&hub->own_events, hub);
+    if (err == UDPA_OK && options->watcher)
         err = options->watcher->begin(&hub->watcher, hub);
     if (err != UDPA_OK) {
         udpai_hub_free(hub);
@@ -123,6 +124,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_debts_done(&hub->debts);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
+    udpai_own_events_done(&hub->own_events);
     udpai_event_forwarder_done(&hub->forwarder);
     udpai_client_log_done(&hub->client_log);
     udpai_fanout_free(hub->fanout);
@@ -337,7 +339,10 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
             hub->options.watcher->order(hub->watcher, order);
         break;
     case UDPAI_ORDER_EVENTS:
-        udpai_event_forwarder_take(&hub->forwarder, order);
+        if (order->session == 0)
+            udpai_own_events_take(&hub->own_events, order);
+        else
+            udpai_event_forwarder_take(&hub->forwarder, order);
         break;
     case UDPAI_ORDER_EVENTS_TAKEN:
         udpai_event_forwarder_taken(&hub->forwarder, order);
@@ -467,10 +472,33 @@ udpai_session_ready(udpai_session *session)
         hub->env.wake(hub->env.userdata);
 }
 
+/* Whatever this node ends a stream for is seen here. */
+static void
+note_end(const udpai_session *session, const udpa_error *status)
+{
+    udpa_err code = status ? udpa_error_code(status) : UDPA_OK;
+    udpai_str address =
+        session->info.address ? udpai_bytes_view(session->info.address) : (udpai_str){0};
+    const udpai_log_field about[] = {
+        {UDPAI_LOG_IDENTITY, udpai_identity_name(session->info.identity)},
+        {UDPAI_LOG_ADDRESS, address},
+        {UDPAI_LOG_CODE, udpai_log_code(status)},
+    };
+    if (session->is_cut_off || session->is_revoked)
+        udpai_hub_note(session->hub, UDPAI_NOTE_REVOKED, UDPA_LOG_WARNING, about,
+                       UDPAI_ARRAY_LEN(about), "a stream of %.*s is cut off: %s",
+                       UDPAI_SHOWN(address), status ? udpa_error_message(status) : "revoked");
+    else if (code == UDPA_ERR_LIMIT)
+        udpai_hub_note(session->hub, UDPAI_NOTE_LIMIT_REACHED, UDPA_LOG_WARNING, about,
+                       UDPAI_ARRAY_LEN(about), "a stream of %.*s is ended: %s",
+                       UDPAI_SHOWN(address), udpa_error_message(status));
+}
+
 void
 udpai_session_finish(udpai_session *session, udpa_error *status)
 {
     if (!session->is_finishing) {
+        note_end(session, status);
         session->is_finishing = true;
         udpai_timer_cancel(&session->patience);
         udpai_list_remove(&session->in_ready);

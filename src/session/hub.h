@@ -6,6 +6,7 @@
 #ifndef UDPAI_HUB_H
 #define UDPAI_HUB_H
 
+#include "events/node_event.h"
 #include "events/topics.h"
 #include "fanout/fanout.h"
 #include "metrics/traffic.h"
@@ -124,6 +125,7 @@ struct udpai_session {
     bool is_revoked;      /* none is any more: it ends when what it may not see is taken back … */
     udpai_timer patience; /* … or when its peer has not taken that for long */
     bool is_disowned;     /* its peer's certificate was revoked: so is what it has published */
+    bool is_cut_off;      /* its peer's certificate is good no more, for whatever reason */
     udpai_logged_client *logged; /* the client of the stream, for the log; NULL: not known, or it is
                                   * not logged */
     const udpa_error *why;       /* it has ended, while it is freed; NULL: as it should */
@@ -250,6 +252,14 @@ const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
 void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options);
 udpai_access *udpai_hub_access(udpai_hub *hub);
 udpai_client_log *udpai_hub_client_log(udpai_hub *hub);
+/* An event of this node itself, for UDPAI_ABOUT(); any number of them, see events/node_events.h. */
+void udpai_hub_note(udpai_hub *hub,
+                    udpai_node_event_kind kind,
+                    udpa_log_level level,
+                    const udpai_log_field *about,
+                    size_t n_about,
+                    const char *format,
+                    ...) UDPA_PRINTF(6, 7);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 /* What its thread counts; any thread may read them while the hub lives. */
 udpai_meters *udpai_hub_meters(const udpai_hub *hub);

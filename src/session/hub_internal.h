@@ -11,6 +11,7 @@
 #include "session/introduction.h"
 #include "session/marks.h"
 #include "session/owed.h"
+#include "session/own_events.h"
 #include "session/stream_barrier.h"
 
 struct udpai_hub {
@@ -28,6 +29,7 @@ struct udpai_hub {
     udpai_client_log client_log;
     udpai_map side_links;
     udpai_event_forwarder forwarder;
+    udpai_own_events own_events;
     udpai_introduction introduction;
     udpai_marks marks;
     udpai_debts debts;

@@ -46,7 +46,8 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions that it names */
     UDPAI_ORDER_CENSUS,           /* report all clients, and each that changes; or no more */
     UDPAI_ORDER_OWN_STATUS,       /* the answer to OWN_STATUS */
-    UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN */
+    UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN; of the
+                                   * loop, which is not answered */
     UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
     UDPAI_ORDER_EVENTS_DEMAND,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
@@ -96,9 +97,10 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl;     /* ACL: a reference */
-    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
-                         * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
+    udpai_acl *acl; /* ACL: a reference */
+    udpa_bytes
+        *events; /* EVENTS: see events/batch.h; `session` is the worker, 0 the loop, and the
+                  * ticket the kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
     /* EPOCH; TWINS: see model/twin_notices.h, NULL: there are none now; SPREAD: see
      * session/spread.h. */
     udpa_bytes *announced;

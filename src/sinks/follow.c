@@ -38,7 +38,7 @@ static udpa_err
 fail_without_topic(const follow_session *self, udpai_str word, udpa_error **ret_error)
 {
     udpai_strbuf words = {0};
-    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
+    for (size_t i = 0; i < UDPAI_EVENT_SINKS; i++)
         if (self->sinks->topics[i])
             udpai_strbuf_printf(&words, "%s%s", words.len ? ", " : "",
                                 udpai_event_facts_of((udpai_event_kind)i)->word);

@@ -185,7 +185,7 @@ free_session(udpai_session *session)
         .describe = describe, .free = free_session                                                 \
     }
 
-static const udpai_session_ops all_ops[UDPAI_EVENT_KINDS] = {
+static const udpai_session_ops all_ops[UDPAI_EVENT_SINKS] = {
     [UDPAI_EVENT_ACCESS_LOG] = OPS("access-log"), [UDPAI_EVENT_METRICS] = OPS("metrics"),
     [UDPAI_EVENT_TRACE] = OPS("trace"),           [UDPAI_EVENT_TAP] = OPS("tap"),
     [UDPAI_EVENT_REPORT] = OPS("event"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the topics have counted, as fields of udpa.status.v1.NodeStatus. */
+/* What the topics of clients have counted, as fields of udpa.status.v1.NodeStatus. */
 #include "session/status.h"
 #include "sinks/forward.h"
 #include "sinks/sinks.h"
@@ -7,10 +7,10 @@
 #define SINKS 8 /* field number in NodeStatus */
 
 typedef struct looked_at {
-    const udpai_topic *topic[UDPAI_EVENT_KINDS]; /* NULL: it is not configured */
-    udpai_topic_facts facts[UDPAI_EVENT_KINDS];
-    const udpai_forward *forward[UDPAI_EVENT_KINDS]; /* NULL: none */
-    udpai_forward_facts forwarded[UDPAI_EVENT_KINDS];
+    const udpai_topic *topic[UDPAI_EVENT_SINKS]; /* NULL: it is not configured */
+    udpai_topic_facts facts[UDPAI_EVENT_SINKS];
+    const udpai_forward *forward[UDPAI_EVENT_SINKS]; /* NULL: none */
+    udpai_forward_facts forwarded[UDPAI_EVENT_SINKS];
 } looked_at;
 
 static void
@@ -39,7 +39,7 @@ static void
 put(udpai_proto_writer *writer, const void *what)
 {
     const looked_at *at = what;
-    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+    for (size_t i = 0; i < UDPAI_EVENT_SINKS; i++) {
         udpai_proto_writer size = {0};
         if (!at->topic[i])
             continue;
@@ -54,7 +54,7 @@ udpa_bytes *
 udpai_sinks_describe(const udpai_topics *sinks)
 {
     looked_at at = {0};
-    for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
+    for (size_t i = 0; i < UDPAI_EVENT_SINKS; i++) {
         at.topic[i] = sinks->topics[i];
         if (sinks->topics[i])
             udpai_topic_facts_get(sinks->topics[i], &at.facts[i]);

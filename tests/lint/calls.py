@@ -31,7 +31,7 @@ COMBINED = {'whole'}
 PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
-        'report_subject delegation_read demand directories lapse audit allowlist named_table peers position_fact publishers stamp reading shares '
+        'note report_subject delegation_read demand directories lapse audit allowlist named_table peers position_fact publishers stamp reading shares '
         'health_overlay stamps sync epoch source_table source_facts',
         # rules
         'access signatures signatures_watch',
@@ -58,7 +58,7 @@ PARTS = {
     ],
     'endpoint': [
         # the ground
-        'exposure load_names load_state runtime_values settings stream_counts streams type', 'stream_sides',
+        'exposure load_names load_state runtime_values settings stream_counts streams type', 'stream_sides', 'note',
         # services that know a node alone
         'check_planner client_registry load_areas load_rules load_aggregates load_upstreams orca_collector '
         'spread propagation',

@@ -7,7 +7,6 @@ import array
 import fcntl
 import json
 import os
-import pathlib
 import re
 import resource
 import signal
@@ -16,13 +15,8 @@ import subprocess
 import sys
 
 from product import Failure, check, main, need_descriptors, wait_for
+from xds_client import CLUSTER, Client, Ended
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'interop'))
-
-from raw_grpc import Call, Ended  # noqa: E402
-
-ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources'
-CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'
 ID_MAX = 512 # bytes of a node id
 # What terminals obey, and what turns the direction of text.
 HOSTILE = '\x1b[2J\x1b]0;root\x07\u009b31m\u202e\u2066\u2028\r\n\t"\\='
@@ -34,66 +28,6 @@ TEXT_LINE = re.compile(r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (debug|info|war
 TIME = re.compile(r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$')
 PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: |$)')
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
-
-
-# ---- a client, by hand ----
-
-def varint(number):
-    out = b''
-    while number > 0x7f:
-        out += bytes([number & 0x7f | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def fields_of(message):
-    """Those with a length, by their numbers: all that a response has."""
-    at, found = 0, {}
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            value |= (message[at] & 0x7f) << shift
-            at, shift = at + 1, shift + 7
-            if message[at - 1] < 0x80:
-                return value
-
-    while at < len(message):
-        key = number()
-        if key & 7 == 0:
-            number()
-            continue
-        size = number()
-        found[key >> 3], at = message[at:at + size], at + size
-    return found
-
-
-class Client(Call):
-    """A client of delta xDS that subscribes to all clusters."""
-
-    def __init__(self, address, node_id):
-        super().__init__(address, ADS)
-        self.say(field(1, field(1, node_id)) + field(2, CLUSTER) + field(3, '*'))
-
-    def reject(self, why):
-        """The first response that has something."""
-        def response():
-            for message in self.messages(self.STREAM):
-                parts = fields_of(message)
-                if 2 in parts:
-                    return parts
-            self.read()
-            return None
-        parts = wait_for('a response', response)
-        self.say(field(2, CLUSTER) + field(6, parts[5]) + field(7, field(1, 3) + field(2, why)))
 
 
 def visit(test, address, node_id, why):

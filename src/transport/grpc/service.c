@@ -146,6 +146,11 @@ udpai_service_refuse(udpai_stream *stream, udpa_err err, udpa_error *error)
 {
     udpai_stream_thread *thread = stream->thread;
     atomic_fetch_add_explicit(&thread->stat_refused, 1, memory_order_relaxed);
+    if (err == UDPA_ERR_LIMIT)
+        udpai_hub_note(thread->hub, UDPAI_NOTE_LIMIT_REACHED, UDPA_LOG_WARNING,
+                       UDPAI_ABOUT({UDPAI_LOG_CODE, udpai_log_code_of(err)}),
+                       "a stream is rejected: %s",
+                       error ? udpa_error_message(error) : udpa_err_text(err));
     if (stream->admitted)
         udpai_admission_leave(&thread->admission, UDPAI_TAKE(stream->admitted));
     if (thread->n_refusals < UDPAI_REFUSALS_MAX) {

@@ -125,8 +125,10 @@ on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
 {
     udpai_stream *stream = UDPAI_CONTAINER_OF(bearer, udpai_stream, bearer);
     udpai_session *session = udpai_session_of_stream(stream);
-    if (session)
+    if (session) {
         session->is_disowned = is_disowned;
+        session->is_cut_off = true;
+    }
     udpai_stream_end(stream, udpa_error_ref((udpa_error *)(uintptr_t)why));
     stream->carrier->hurry(stream, CUT_OFF_MS);
 }

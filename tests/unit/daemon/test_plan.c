@@ -360,7 +360,7 @@ audiences_are_taken_over(void **state)
     /* And those of the sinks, which say that they are not configured. */
     assert_int_equal(plan.settings.n_methods, UDPAI_XDS_METHODS +
                                                   UDPAI_ARRAY_LEN(plan.csds_methods) +
-                                                  UDPAI_HDS_METHODS + UDPAI_EVENT_KINDS + 1 + 1);
+                                                  UDPAI_HDS_METHODS + UDPAI_EVENT_SINKS + 1 + 1);
     assert_int_equal(plan.xds.n_explicit_wildcards, 1);
     assert_str(plan.xds.explicit_wildcards[0], "type.googleapis.com/a.B");
     udpai_plan_done(&plan);

@@ -13,9 +13,15 @@ each_kind_is_found_by_its_word(void **state)
         udpai_event_kind found = UDPAI_EVENT_KINDS;
         assert_true(udpai_event_kind_find(udpai_str_from(facts->word), &found));
         assert_int_equal(found, i);
+        assert_non_null(strstr(UDPAI_EVENT_WORDS, facts->word));
+        if (i == UDPAI_EVENT_NODE)
+            continue;
         assert_non_null(strstr(facts->path, "/Stream"));
         assert_non_null(strstr(facts->type_url, "type.googleapis.com/envoy.service."));
     }
+    const udpai_event_facts *own = udpai_event_facts_of(UDPAI_EVENT_NODE);
+    assert_null(own->path); /* no client streams it */
+    assert_string_equal(own->type_url, "type.googleapis.com/udpa.event.v1.NodeEvent");
     udpai_event_kind kept = UDPAI_EVENT_TAP;
     assert_false(udpai_event_kind_find(UDPAI_STR("access"), &kept));
     assert_false(udpai_event_kind_find(UDPAI_STR(""), &kept));
