@@ -244,7 +244,7 @@ static const udpai_ctl_verb verbs[] = {
      .takes = UDPAI_CTL_TAKES_FORMAT,
      .tables = SORTED_TABLES,
      .summary = "who has changed what, and when",
-     .usage = "audit [--since TIME] [--identity NAME] [--name NAME]\naudit verify FILE...",
+     .usage = "audit [--since TIME] [--name NAME]\naudit verify FILE...",
      .text = "Show the last records of the node: publications and removals with the identity\n"
              "and the rule, what an administrator has done, reloads, and what the node has\n"
              "removed by itself. verify: files of audit.file, in the order in which they were\n"
