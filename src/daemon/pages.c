@@ -8,6 +8,7 @@
 #include "codec/json_text.h"
 #include "daemon/audit_page.h"
 #include "daemon/delete_page.h"
+#include "daemon/events_page.h"
 #include "daemon/health_pages.h"
 #include "daemon/metrics_page.h"
 #include "daemon/page_body.h"
@@ -23,6 +24,7 @@
 #define NAME "udpa.node/runtime"
 #define NAME_OF_SOURCES "udpa.node/source"
 #define NAME_OF_REPLICAS "udpa.node/replica"
+#define NAME_OF_EVENTS "udpa.node/events"
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
 
@@ -31,6 +33,7 @@ struct udpai_pages {
     udpai_daemon_runtime *runtime;
     udpai_replicas *replicas;
     const udpai_plan *plan;
+    udpai_schema *schema;
     udpai_metrics_page *metrics;
     udpai_health_pages health;
     udpai_audit_page audit;
@@ -56,6 +59,7 @@ enum {
     STORE_PUSH,
     STORE_RESEAL,
     STORE_MIGRATE,
+    EVENTS,
     INDEX,
     AUDIT,
 };
@@ -77,6 +81,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [STORE_PUSH] = {.path = "/store_push", .is_post = true},
     [STORE_RESEAL] = {.path = "/store_reseal", .is_post = true},
     [STORE_MIGRATE] = {.path = "/store_migrate", .is_post = true},
+    [EVENTS] = {.path = "/events"},
     [INDEX] = {.path = "/"},
     [AUDIT] = {.path = "/audit"},
 };
@@ -99,6 +104,7 @@ static const char *const summaries[UDPAI_PAGES] = {
     [STORE_PUSH] = "writes what etcd lacks; ?dry_run only shows it",
     [STORE_RESEAL] = "encrypts secrets in etcd with the first key; ?look=true only shows how far",
     [STORE_MIGRATE] = "moves the store to the other engine, with the next start",
+    [EVENTS] = "what happens to the node, and what is streamed to it, as it comes; ?kind=KIND",
     [INDEX] = "this list",
     [AUDIT] = "who has changed what, as JSON; ?limit, after, before, since, identity, name",
 };
@@ -152,6 +158,10 @@ check_rules(const udpai_pages *self, const udpai_http_reading *reading, udpa_err
     case STORE_MIGRATE:
         question.type_url = UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS);
         question.name = UDPAI_STR(NAME_OF_REPLICAS);
+        break;
+    case EVENTS:
+        question.type_url = UDPAI_STR(UDPAI_TYPE_EVENT);
+        question.name = UDPAI_STR(NAME_OF_EVENTS);
         break;
     default:
         break;
@@ -534,6 +544,21 @@ answer_to_all(const udpai_pages *self, udpai_http_reading *reading)
     return true;
 }
 
+/* Is it more than a text that is made at once? */
+static bool
+is_no_text(const udpai_http_reading *reading)
+{
+    return reading->page == &udpai_pages_all[METRICS] || reading->page == &udpai_pages_all[EVENTS];
+}
+
+static udpa_err
+answer_otherwise(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
+{
+    return reading->page == &udpai_pages_all[METRICS]
+               ? answer_metrics(self, reading, ret_error)
+               : udpai_events_page(self->plan, self->schema, reading, ret_error);
+}
+
 static udpa_err
 answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
@@ -543,10 +568,8 @@ answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
     if (answer_to_all(self, reading))
         return UDPA_OK;
     udpa_err err = check_access(self, reading, ret_error);
-    if (err == UDPA_OK && reading->page == &udpai_pages_all[METRICS])
-        return answer_metrics(self, reading, ret_error);
-    if (err)
-        return err;
+    if (err || is_no_text(reading))
+        return err ? err : answer_otherwise(self, reading, ret_error);
     switch (reading->page - udpai_pages_all) {
     case READYZ:
         udpai_readyz_page(&self->health, reading);
@@ -635,6 +658,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->runtime = env->runtime;
     self->replicas = env->replicas;
     self->plan = env->plan;
+    self->schema = env->schema;
     self->admin = env->admin;
     self->health = (udpai_health_pages){env->liveness, env->readiness};
     self->audit = (udpai_audit_page){.plan = env->plan};

@@ -37,6 +37,7 @@ typedef struct udpai_pages_env {
     udpai_daemon_runtime *runtime;
     udpai_replicas *replicas; /* NULL: none */
     const udpai_plan *plan;
+    udpai_schema *schema;
     /* What they point to may be NULL, and change. */
     udpai_workers *const *workers;
     udpai_durable_engine *const *engine; /* SQLite */

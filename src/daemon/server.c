@@ -559,6 +559,7 @@ open_http(server *self, udpa_error **ret_error)
         .runtime = self->runtime,
         .replicas = self->replicas,
         .plan = plan,
+        .schema = self->schema,
         .workers = &self->workers,
         .engine = &self->engine,
         .liveness = self->liveness,

@@ -22,6 +22,7 @@ typedef struct follow_session {
     udpai_topic *topic; /* NULL: nothing was asked yet */
     udpai_topic_follower follower;
     udpai_node_info *peer; /* NULL: it has sent none */
+    bool is_admitted;      /* whoever has begun it knows that it may */
     bool goes_on;
     udpa_bytes *parts[2]; /* of what is being written; NULL: none */
 } follow_session;
@@ -56,6 +57,8 @@ admit(follow_session *self, udpa_error **ret_error)
 {
     const udpai_event_facts *facts = udpai_event_facts_of(self->kind);
     char room[UDPAI_TOPIC_NAME_ROOM];
+    if (self->is_admitted)
+        return UDPA_OK;
     const udpai_asked_for asked = {udpai_str_from(facts->type_url),
                                    udpai_topic_name(self->sinks->node_id, self->kind, room), false};
     return udpai_session_check_subscription(&self->session, self->peer, &asked, ret_error);
@@ -69,6 +72,16 @@ note_peer(follow_session *self, const char *node_id, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "node_id is longer than %d bytes",
                           UDPAI_AUTHORITY_MAX);
     return parts.id.len ? udpai_node_info_new(&self->peer, &parts) : UDPA_OK;
+}
+
+/* What it cannot go on with is not heeded: it begins with the oldest event. */
+static void
+go_on_after(follow_session *self, udpai_str version)
+{
+    udpai_event_place place;
+    if (udpai_event_version_read(version, &place) &&
+        place.begun_us == udpai_topic_begun_us(self->topic))
+        udpai_topic_skip(self->topic, &self->follower, place.sequence);
 }
 
 static udpa_err
@@ -92,6 +105,7 @@ begin(follow_session *self,
         return udpai_fail(ret_error, err, "%d clients follow '%s' already",
                           UDPAI_TOPIC_FOLLOWERS_MAX, udpai_event_facts_of(self->kind)->word);
     self->topic = topic;
+    go_on_after(self, udpai_str_from(request->after));
     udpai_session_ready(&self->session);
     return UDPA_OK;
 }
@@ -130,29 +144,32 @@ ended(udpai_session *session, udpa_error **ret_error)
 
 /* All but the bytes of the message, which follow. */
 static void
-put_event(udpai_proto_writer *writer, udpai_event_kind kind, const udpai_event *event)
+put_event(udpai_proto_writer *writer, const follow_session *self, const udpai_event *event)
 {
+    char room[UDPAI_EVENT_VERSION_ROOM];
     const udpai_event_source *source = event->source;
+    const udpai_event_place place = {udpai_topic_begun_us(self->topic), event->sequence};
     udpai_proto_put_varint(writer, 1, event->sequence);
     udpai_timestamp_put(writer, 2, event->time_us);
     udpai_proto_put_bytes_opt(writer, 3, source->node_id);
     udpai_proto_put_bytes_opt(writer, 4, source->identity);
     udpai_proto_put_bytes_opt(writer, 5, source->name);
-    udpai_proto_put_bytes(writer, 6, udpai_str_from(udpai_event_facts_of(kind)->type_url));
+    udpai_proto_put_bytes(writer, 6, udpai_str_from(udpai_event_facts_of(self->kind)->type_url));
+    udpai_proto_put_bytes(writer, 8, udpai_event_version(place, room));
     udpai_proto_put_head(writer, 7, udpa_bytes_size(event->message));
 }
 
 static void
 put_response(udpai_proto_writer *writer,
-             udpai_event_kind kind,
+             const follow_session *self,
              const udpai_event *event,
              uint64_t n_lost)
 {
     udpai_proto_writer size = {0};
     udpai_proto_put_varint_opt(writer, N_LOST, n_lost);
-    put_event(&size, kind, event);
+    put_event(&size, self, event);
     udpai_proto_put_head(writer, EVENT, size.size + udpa_bytes_size(event->message));
-    put_event(writer, kind, event);
+    put_event(writer, self, event);
 }
 
 static udpa_err
@@ -160,12 +177,12 @@ compose(follow_session *self, const udpai_event *event, uint64_t n_lost)
 {
     udpai_proto_writer writer = {0};
     uint8_t *room;
-    put_response(&writer, self->kind, event, n_lost);
+    put_response(&writer, self, event, n_lost);
     self->parts[0] = udpai_bytes_make(writer.size, &room);
     if (!self->parts[0])
         return UDPA_ERR_NOMEM;
     writer = (udpai_proto_writer){room, 0};
-    put_response(&writer, self->kind, event, n_lost);
+    put_response(&writer, self, event, n_lost);
     self->parts[1] = udpa_bytes_ref(event->message);
     return UDPA_OK;
 }
@@ -255,13 +272,17 @@ static const udpai_session_ops ops = {
     .free = free_session,
 };
 
-udpa_err
-udpai_events_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+static udpa_err
+new_session(udpai_session **ret_session,
+            udpai_hub *hub,
+            const udpai_stream_info *info,
+            bool is_admitted)
 {
     follow_session *self = udpai_alloc(sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
     self->sinks = info->context;
+    self->is_admitted = is_admitted;
     self->follower.wake = on_wake;
     udpa_err err = udpai_session_init(&self->session, hub, &ops, info);
     if (err != UDPA_OK)
@@ -269,4 +290,18 @@ udpai_events_session_new(udpai_session **ret_session, udpai_hub *hub, const udpa
     else
         *ret_session = &self->session;
     return err;
+}
+
+udpa_err
+udpai_events_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
+{
+    return new_session(ret_session, hub, info, false);
+}
+
+udpa_err
+udpai_events_admitted_session_new(udpai_session **ret_session,
+                                  udpai_hub *hub,
+                                  const udpai_stream_info *info)
+{
+    return new_session(ret_session, hub, info, true);
 }

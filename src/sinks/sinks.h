@@ -18,6 +18,11 @@ udpa_err udpai_events_session_new(udpai_session **ret_session,
                                   udpai_hub *hub,
                                   const udpai_stream_info *info);
 
+/* The same of a reader that somebody else has found to be allowed to read all topics. */
+udpa_err udpai_events_admitted_session_new(udpai_session **ret_session,
+                                           udpai_hub *hub,
+                                           const udpai_stream_info *info);
+
 /* Fields of udpa.status.v1.NodeStatus; NULL without memory. Any thread. */
 udpa_bytes *udpai_sinks_describe(const udpai_topics *sinks);
 

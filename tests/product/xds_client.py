@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'interop'))
 
 from raw_grpc import Call, Ended  # noqa: E402
 
-__all__ = ['CLUSTER', 'Client', 'Ended']
+__all__ = ['CLUSTER', 'Call', 'Client', 'Ended', 'field']
 
 ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources'
 CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'

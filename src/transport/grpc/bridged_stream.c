@@ -71,7 +71,11 @@ static void
 bridged_write(udpai_stream *stream, const udpai_outgoing *message)
 {
     udpai_bridged_stream *bridged = (udpai_bridged_stream *)stream;
-    udpai_bridge_written(&bridged->bridge, take_parts(bridged, message));
+    udpa_err err = take_parts(bridged, message);
+    if (err == UDPA_OK && bridged->wrote)
+        bridged->wrote(bridged);
+    else
+        udpai_bridge_written(&bridged->bridge, err);
 }
 
 static void
@@ -157,6 +161,33 @@ udpai_stream_thread_bridge(udpai_stream_thread *thread, udpai_bridged_stream *br
         return true;
     udpai_bridged_stream_unref(bridged);
     return false;
+}
+
+static void
+drop_parts(udpai_bridged_stream *bridged)
+{
+    while (bridged->parts.n)
+        udpa_bytes_unref(bridged->parts.items[--bridged->parts.n]);
+}
+
+/* It may have ended meanwhile. */
+static void
+run_taken(udpai_request *request)
+{
+    udpai_bridged_stream *bridged =
+        UDPAI_CONTAINER_OF(request, udpai_bridged_stream, taken_request);
+    drop_parts(bridged);
+    if (bridged->bridge.session)
+        udpai_bridge_written(&bridged->bridge, UDPA_OK);
+    udpai_bridged_stream_unref(bridged);
+}
+
+void
+udpai_bridged_stream_taken(udpai_bridged_stream *bridged)
+{
+    udpai_bridged_stream_ref(bridged);
+    if (!udpai_thread_request(bridged->bridge.thread, &bridged->taken_request, run_taken))
+        udpai_bridged_stream_unref(bridged);
 }
 
 static void

@@ -327,6 +327,9 @@ struct udpai_bridged_stream {
     uint64_t patience_ms;     /* see udpai_stream_info */
     bool is_secure;           /* the same */
     udpai_tls_agreed tls;     /* the same */
+    /* On the stream thread: the next message of many is in the parts, which are the maker's until
+     * it calls udpai_bridged_stream_taken(). May not call back. NULL: there is one answer. */
+    void (*wrote)(udpai_bridged_stream *bridged);
     /* On the stream thread, once: it is over, and what is below is filled in. May not call back. */
     void (*over)(udpai_bridged_stream *bridged);
     void (*free)(udpai_bridged_stream *bridged); /* when nobody counts it; any thread */
@@ -338,7 +341,7 @@ struct udpai_bridged_stream {
     atomic_uint refs;
     struct udpai_admitted *admitted;
     udpai_bearer bearer;
-    udpai_request begin_request, cancel_request;
+    udpai_request begin_request, cancel_request, taken_request;
 };
 
 /* One reference; the rest is zero, to be filled in. */
@@ -349,6 +352,8 @@ udpai_bridged_stream *udpai_bridged_stream_unref(udpai_bridged_stream *bridged);
 /* Any thread. Begins it; false: the thread has stopped, and over() is not called. It counts as a
  * stream for limits. */
 bool udpai_stream_thread_bridge(udpai_stream_thread *thread, udpai_bridged_stream *bridged);
+/* Any thread, after wrote(): the next message may come. */
+void udpai_bridged_stream_taken(udpai_bridged_stream *bridged);
 /* Any thread, once, after it was begun: nobody waits for the answer any more. over() is called all
  * the same. */
 void udpai_bridged_stream_cancel(udpai_bridged_stream *bridged);

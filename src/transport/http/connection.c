@@ -284,7 +284,8 @@ deadline_of(const udpai_http_connection *self)
         return self->lingers_since_ms + UDPAI_HTTP_LINGER_S * 1000;
     if (!engine || udpai_http_engine_is_in_head(engine))
         until = udpai_min_size(until, self->head_since_ms + UDPAI_HTTP_HEADERS_S * 1000);
-    else if (udpai_http_engine_n_calls(engine) && !udpai_http_engine_is_second(engine))
+    else if (udpai_http_engine_n_streams(engine) ||
+             (udpai_http_engine_n_calls(engine) && !udpai_http_engine_is_second(engine)))
         until = UDPAI_WHEEL_NEVER; /* a call has its own times */
     if (self->out.len) {
         until = udpai_min_size(until, self->moved_ms + UDPAI_HTTP_STALL_S * 1000);

@@ -81,6 +81,12 @@ udpai_http_engine_is_second(const udpai_http_engine *self)
     return self->ops->is_second;
 }
 
+size_t
+udpai_http_engine_n_streams(const udpai_http_engine *self)
+{
+    return self->n_streams;
+}
+
 /* ---- heads ---- */
 
 bool
@@ -108,6 +114,7 @@ udpai_http_engine_begin_call(udpai_http_engine *self, udpai_http_call *call)
 {
     call->engine = self;
     call->is_head = self->head->is_head;
+    call->is_old = self->head->is_old;
     self->n_calls++;
     call->request = self->options.events->begin(self->options.userdata, call, self->head);
     self->is_broken |= !call->request;
@@ -119,6 +126,7 @@ udpai_http_call_end(udpai_http_call *self, bool is_answered)
 {
     void *request = UDPAI_TAKE(self->request);
     self->engine->n_calls--;
+    self->engine->n_streams -= self->is_stream;
     udpai_strbuf_done(&self->body);
     udpa_bytes_unref(UDPAI_TAKE(self->text));
     if (request)
@@ -153,6 +161,56 @@ udpai_http_call_reply(udpai_http_call *self, unsigned status, udpa_bytes *text)
     self->status = status;
     self->text = udpa_bytes_ref(text);
     self->engine->ops->reply(self);
+}
+
+void
+udpai_http_call_begin_stream(udpai_http_call *self, unsigned status)
+{
+    if (self->has_reply)
+        return;
+    self->is_stream = true;
+    self->is_stream_ended = self->is_head; /* which has no text */
+    self->engine->n_streams++;
+    udpai_http_call_reply(self, status, NULL);
+}
+
+bool
+udpai_http_call_is_drained(const udpai_http_call *self)
+{
+    return udpai_http_call_rest(self).len == 0;
+}
+
+bool
+udpai_http_call_is_last(const udpai_http_call *self)
+{
+    return !self->is_stream || self->is_stream_ended;
+}
+
+static void
+resume(udpai_http_call *self)
+{
+    if (self->engine->ops->resume)
+        self->engine->ops->resume(self);
+}
+
+void
+udpai_http_call_push(udpai_http_call *self, udpa_bytes *piece)
+{
+    if (!self->is_stream || self->is_stream_ended)
+        return;
+    udpa_bytes_unref(self->text);
+    self->text = udpa_bytes_ref(piece);
+    self->n_given = 0;
+    resume(self);
+}
+
+void
+udpai_http_call_end_stream(udpai_http_call *self)
+{
+    if (!self->is_stream || self->is_stream_ended)
+        return;
+    self->is_stream_ended = true;
+    resume(self);
 }
 
 void
@@ -200,7 +258,10 @@ udpai_http_call_answer(const udpai_http_call *self, udpai_http_answer *answer)
     put(answer, "cache-control", "no-store");
     if (has_content(self)) {
         put(answer, "content-type", self->type ? self->type : "application/json");
-        put(answer, "content-length", answer->length);
+        if (!self->is_stream)
+            put(answer, "content-length", answer->length);
+        else if (!self->is_old && !self->engine->ops->is_second)
+            put(answer, "transfer-encoding", "chunked");
     }
     if (self->confirms_wait)
         put(answer, "preference-applied", "wait");

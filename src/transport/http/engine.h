@@ -5,7 +5,8 @@
  * grow is bounded.
  *
  * An engine belongs to one thread. It reports events while bytes are taken, given or it is freed;
- * an event may reply to its call at once, and do nothing else with the engine. */
+ * an event may reply to its call at once, or give it the next piece of its answer, and do nothing
+ * else with the engine. */
 #ifndef UDPAI_HTTP_ENGINE_H
 #define UDPAI_HTTP_ENGINE_H
 
@@ -72,6 +73,8 @@ bool udpai_http_engine_is_in_head(const udpai_http_engine *engine);
 /* Heads so far: another number, another head. */
 uint64_t udpai_http_engine_n_heads(const udpai_http_engine *engine);
 size_t udpai_http_engine_n_calls(const udpai_http_engine *engine);
+/* Of these, with an answer in pieces. */
+size_t udpai_http_engine_n_streams(const udpai_http_engine *engine);
 /* Of HTTP/2? */
 bool udpai_http_engine_is_second(const udpai_http_engine *engine);
 
@@ -83,6 +86,14 @@ void udpai_http_call_set_type(udpai_http_call *call, const char *type);
 void udpai_http_call_ask_for_token(udpai_http_call *call);
 /* Before a reply of 405: which methods there are, if that is not POST alone; static. */
 void udpai_http_call_set_allowed(udpai_http_call *call, const char *methods);
+/* In place of a reply: one that has no length, but pieces as they are made. */
+void udpai_http_call_begin_stream(udpai_http_call *call, unsigned status);
+/* Has all that there is been given? Only then … */
+bool udpai_http_call_is_drained(const udpai_http_call *call);
+/* … comes the next piece, which is not empty; a reference is taken. */
+void udpai_http_call_push(udpai_http_call *call, udpa_bytes *piece);
+/* There was the last one: the call is over when that was given. */
+void udpai_http_call_end_stream(udpai_http_call *call);
 /* Once for each call. @p text: a reference is taken; NULL: none. */
 void udpai_http_call_reply(udpai_http_call *call, unsigned status, udpa_bytes *text);
 

@@ -11,6 +11,8 @@ typedef struct udpai_http_engine_ops {
     void (*give)(udpai_http_engine *engine, udpai_strbuf *out, size_t max);
     void (*shut_down)(udpai_http_engine *engine);
     void (*reply)(udpai_http_call *call);
+    /* A stream has another piece, or its end; NULL: it is looked for anyway. */
+    void (*resume)(udpai_http_call *call);
     void (*free)(udpai_http_engine *engine);
 } udpai_http_engine_ops;
 
@@ -19,7 +21,7 @@ struct udpai_http_engine {
     udpai_http_engine_options options;
     udpai_http_head *head; /* that is coming; NULL: none */
     uint64_t n_heads;
-    size_t n_calls;
+    size_t n_calls, n_streams;
     bool is_full;   /* what comes is kept for later, so there should come no more */
     bool is_ending; /* no more calls */
     bool is_over, is_broken;
@@ -32,8 +34,11 @@ struct udpai_http_call {
     udpai_strbuf body;
     bool is_complete; /* the body */
     bool is_head;     /* the method HEAD: the text is not sent */
+    bool is_old;      /* HTTP/1.0 */
     bool has_reply;
-    bool confirms_wait; /* the client has sent how long it waits */
+    bool is_stream;       /* the text is one piece of many … */
+    bool is_stream_ended; /* … and the last */
+    bool confirms_wait;   /* the client has sent how long it waits */
     bool asks_for_token;
     unsigned status;
     const char *type, *allowed; /* NULL: application/json, POST */
@@ -52,6 +57,8 @@ void udpai_http_call_end(udpai_http_call *call, bool is_answered);
 void udpai_http_call_complete(udpai_http_call *call);
 void udpai_http_call_broken(udpai_http_call *call, unsigned status, const udpa_error *error);
 void udpai_http_call_too_large(udpai_http_call *call);
+/* There is no other piece. */
+bool udpai_http_call_is_last(const udpai_http_call *call);
 /* Of the text, what is still to be sent. */
 udpai_str udpai_http_call_rest(const udpai_http_call *call);
 

@@ -50,6 +50,8 @@ static void
 leave_bridged(udpai_http_exchange *self)
 {
     udpai_http_page_leave(self);
+    if (self->stream)
+        self->stream_ops->leave(self);
     udpai_http_body_leave(self);
     if (!self->bridged)
         return;
@@ -280,7 +282,9 @@ on_late(udpai_timer *timer)
 {
     udpai_http_exchange *self = UDPAI_CONTAINER_OF(timer, udpai_http_exchange, timer);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (self->stage == UDPAI_HTTP_READING) {
+    if (self->stage == UDPAI_HTTP_STREAMING) {
+        self->stream_ops->tick(self);
+    } else if (self->stage == UDPAI_HTTP_READING) {
         udpai_fail(&error, UDPA_ERR_DEADLINE, "the body did not come within %d s",
                    UDPAI_HTTP_BODY_S);
         udpai_http_exchange_fail(self, 408, error);
@@ -321,7 +325,11 @@ on_broken(void *request, unsigned status, const udpa_error *error)
 static void
 on_progress(void *request)
 {
-    expect_progress(request);
+    udpai_http_exchange *self = request;
+    if (self->stage == UDPAI_HTTP_STREAMING)
+        self->stream_ops->progress(self);
+    else
+        expect_progress(self);
 }
 
 static void
@@ -335,6 +343,7 @@ on_closed(void *request, bool is_answered)
     udpai_list_remove(&self->node);
     udpai_strbuf_done(&self->query);
     udpai_strbuf_done(&self->accept);
+    udpai_strbuf_done(&self->last_event_id);
     udpai_strbuf_done(&self->authorization);
     udpai_free(self);
 }

@@ -145,6 +145,7 @@ find_field(udpai_str name)
         [UDPAI_HTTP_CONTENT_TYPE] = "content-type",
         [UDPAI_HTTP_EXPECT] = "expect",
         [UDPAI_HTTP_HOST] = "host",
+        [UDPAI_HTTP_LAST_EVENT_ID] = "last-event-id",
         [UDPAI_HTTP_ORIGIN] = "origin",
         [UDPAI_HTTP_PREFER] = "prefer",
         [UDPAI_HTTP_SITE] = "sec-fetch-site",
@@ -164,7 +165,8 @@ static bool
 is_advice(udpai_http_field field)
 {
     return field == UDPAI_HTTP_ACCEPT || field == UDPAI_HTTP_AUTHORIZATION ||
-           field == UDPAI_HTTP_PREFER || field == UDPAI_HTTP_TIMEOUT;
+           field == UDPAI_HTTP_LAST_EVENT_ID || field == UDPAI_HTTP_PREFER ||
+           field == UDPAI_HTTP_TIMEOUT;
 }
 
 static void

@@ -23,6 +23,7 @@ typedef enum udpai_http_field {
     UDPAI_HTTP_CONTENT_TYPE,
     UDPAI_HTTP_EXPECT,
     UDPAI_HTTP_HOST, /* of HTTP/2 also :authority */
+    UDPAI_HTTP_LAST_EVENT_ID,
     UDPAI_HTTP_ORIGIN,
     UDPAI_HTTP_PREFER,
     UDPAI_HTTP_SITE,    /* sec-fetch-site */

@@ -9,6 +9,7 @@
 #define UDPAI_HTTP_H
 
 #include "base/proto.h"
+#include "base/strbuf.h"
 #include "codec/schema.h"
 #include "transport/admission.h"
 #include "transport/grpc/stream_thread.h"
@@ -53,6 +54,7 @@ struct udpai_http_reading {
     const udpai_http_page *page;
     udpai_str query;         /* behind the '?' */
     udpai_str accept;        /* what the client prefers to be sent; empty: that is not known */
+    udpai_str last_event_id; /* of a client that goes on; empty: none */
     udpai_str authorization; /* its credentials, as they came; empty: none */
     bool has_authorization;  /* also if they are too long to be kept */
     udpai_str body;
@@ -70,8 +72,33 @@ void udpai_http_page_answer(udpai_http_reading *reading,
 /* Before an answer of 401: a token would be accepted. */
 void udpai_http_page_ask_for_token(udpai_http_reading *reading);
 
+#define UDPAI_HTTP_FEEDS_MAX 8
+/* Clients that follow pages at a time, of each thread. */
+#define UDPAI_HTTP_STREAMS_MAX 64
+
+/* An answer that goes on: the messages of sessions on the stream thread, as they come. A client
+ * that does not read for 20 s is disconnected. */
+typedef struct udpai_http_streaming {
+    udpai_grpc_method method;                   /* its path is not looked at */
+    udpa_bytes *requests[UDPAI_HTTP_FEEDS_MAX]; /* one for each session */
+    size_t n_requests;
+    const char *type;      /* of the text; static */
+    const char *heartbeat; /* what the client is sent while nothing comes; static */
+    /* These on the HTTP thread. They append what the client is sent: of a message of the session
+     * with this index, and of an error that ends all of it. */
+    void (*put)(void *userdata, size_t index, udpai_str message, udpai_strbuf *out);
+    void (*put_error)(void *userdata, const udpa_error *error, udpai_strbuf *out);
+    void (*free)(void *userdata); /* NULL: it need not be freed */
+    void *userdata;
+} udpai_http_streaming;
+
+/* In place of an answer; takes the requests and the userdata. While it lasts the page is asked for
+ * again with each heartbeat: an answer like this one lets it go on, any other ends it. */
+void udpai_http_page_stream(udpai_http_reading *reading, const udpai_http_streaming *streaming);
+
 /* 0 anywhere: the default that is named. */
 #define UDPAI_HTTP_HOLD_MS 30000
+#define UDPAI_HTTP_HEARTBEAT_MS 15000
 #define UDPAI_HTTP_MAX_CONNECTIONS 4096
 #define UDPAI_HTTP_MAX_BODY_BYTES (4 << 20)
 
@@ -80,6 +107,7 @@ typedef struct udpai_http_limits {
     size_t max_connections;
     size_t max_connections_per_client; /* half of all; see admission.h for what a client is */
     size_t max_body_bytes;
+    uint64_t heartbeat_ms; /* of pages that go on */
 } udpai_http_limits;
 
 typedef struct udpai_http_socket {

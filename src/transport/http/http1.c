@@ -85,7 +85,7 @@ reply(udpai_http_call *call)
     self->expects_continue = false;
     if (self->state == BODY) /* what is left of it would be taken for the next request */
         close_behind(self);
-    self->closes |= self->base.is_ending;
+    self->closes |= self->base.is_ending || (call->is_stream && call->is_old);
 }
 
 /* ---- heads ---- */
@@ -336,6 +336,13 @@ give_head(http1 *self, udpai_strbuf *out)
     self->is_head_given = true;
 }
 
+/* Else the end of the connection is the end of the text. */
+static bool
+is_in_chunks(const udpai_http_call *call)
+{
+    return call->is_stream && !call->is_old && !call->is_head;
+}
+
 static void
 give_some(http1 *self, udpai_strbuf *out, size_t max)
 {
@@ -346,7 +353,10 @@ give_some(http1 *self, udpai_strbuf *out, size_t max)
     size_t n = out->len < max ? udpai_min_size(rest.len, max - out->len) : 0;
     if (n == 0)
         return;
+    if (is_in_chunks(call))
+        udpai_strbuf_printf(out, "%zx\r\n", n);
     udpai_strbuf_append(out, rest.data, n);
+    udpai_strbuf_puts(out, is_in_chunks(call) ? "\r\n" : "");
     call->n_given += n;
     self->base.options.events->progress(call->request);
 }
@@ -379,8 +389,13 @@ give(udpai_http_engine *engine, udpai_strbuf *out, size_t max)
     while (self->has_call && self->call.has_reply && out->len < max && !engine->is_broken &&
            !udpai_strbuf_failed(out)) {
         give_some(self, out, max);
-        if (udpai_http_call_rest(&self->call).len == 0)
-            end_call(self);
+        if (udpai_http_call_rest(&self->call).len)
+            continue;
+        if (!udpai_http_call_is_last(&self->call))
+            break;
+        if (is_in_chunks(&self->call))
+            udpai_strbuf_puts(out, "0\r\n\r\n");
+        end_call(self);
     }
 }
 

@@ -307,8 +307,10 @@ read_text(nghttp2_session *session,
     if (n)
         memcpy(room, rest.data, n);
     call->base.n_given += n;
-    if (n == rest.len)
+    if (n == rest.len && udpai_http_call_is_last(&call->base))
         *flags |= NGHTTP2_DATA_FLAG_EOF;
+    else if (n == 0)
+        return NGHTTP2_ERR_DEFERRED;
     return (ssize_t)n;
 }
 
@@ -331,9 +333,18 @@ reply(udpai_http_call *base)
     fields[0] = pair(":status", answer.status);
     for (size_t i = 0; i < answer.n_fields; i++)
         fields[1 + i] = pair(answer.fields[i].name, answer.fields[i].value);
-    bool has_text = udpai_http_call_rest(base).len > 0;
+    bool has_text = udpai_http_call_rest(base).len > 0 || !udpai_http_call_is_last(base);
     if (nghttp2_submit_response(self->session, call->id, fields, 1 + answer.n_fields,
                                 has_text ? &text : NULL) != 0)
+        self->base.is_broken = true;
+}
+
+/* If nothing was asked of it yet, or its piece is not sent yet, it is looked for anyway. */
+static void
+resume(udpai_http_call *base)
+{
+    http2 *self = http2_of(base->engine);
+    if (nghttp2_session_resume_data(self->session, ((http2_call *)base)->id) == NGHTTP2_ERR_NOMEM)
         self->base.is_broken = true;
 }
 
@@ -465,6 +476,7 @@ udpai_http2_new(const udpai_http_engine_options *options)
         .give = give,
         .shut_down = shut_down,
         .reply = reply,
+        .resume = resume,
         .free = free_engine,
     };
     http2 *self = udpai_alloc(sizeof(*self));

@@ -134,15 +134,34 @@ void udpai_http_connections_run(udpai_http *http);
 /* ---- exchange.c: a request and its answer ---- */
 
 typedef struct udpai_http_bridged udpai_http_bridged;
+typedef struct udpai_http_stream udpai_http_stream;
+typedef struct udpai_http_exchange udpai_http_exchange;
+
+/* What an answer that goes on does with its exchange (streaming.c), which is above all others here.
+ */
+typedef struct udpai_http_stream_ops {
+    /* All of it is sent, and @p why, if that is not NULL. */
+    void (*end)(udpai_http_exchange *exchange, const udpa_error *why);
+    /* The exchange has ended. */
+    void (*leave)(udpai_http_exchange *exchange);
+    void (*progress)(udpai_http_exchange *exchange);
+    /* The time of the exchange has come. */
+    void (*tick)(udpai_http_exchange *exchange);
+} udpai_http_stream_ops;
+
+/* Takes it, whatever comes. */
+typedef void (*udpai_http_stream_begin_fn)(udpai_http_exchange *exchange,
+                                           udpai_http_streaming *how);
 typedef struct udpai_http_body udpai_http_body;
 
 typedef enum udpai_http_stage {
     UDPAI_HTTP_READING,
     UDPAI_HTTP_ASKING, /* the stream thread */
     UDPAI_HTTP_REPLYING,
+    UDPAI_HTTP_STREAMING,
 } udpai_http_stage;
 
-typedef struct udpai_http_exchange {
+struct udpai_http_exchange {
     udpai_http *http;
     udpai_http_guest *guest;
     udpai_http_call *call;
@@ -152,20 +171,23 @@ typedef struct udpai_http_exchange {
     const udpai_http_route *route; /* NULL: none */
     const udpai_http_page *page;   /* NULL: none */
     udpai_strbuf query, accept;    /* of a page */
+    udpai_strbuf last_event_id;    /* the same */
     udpai_strbuf authorization;    /* the same */
     bool has_authorization;
     bool refuses_body; /* of a page: what comes is no JSON */
     uint64_t patience_ms;
-    udpai_http_bridged *bridged;           /* what is asked; NULL: nothing */
-    struct udpai_http_page_visit *reading; /* the same, of a page */
-    udpai_http_body *body;                 /* that is being read; NULL: none */
+    udpai_http_bridged *bridged;             /* what is asked; NULL: nothing */
+    struct udpai_http_page_visit *reading;   /* the same, of a page */
+    udpai_http_stream *stream;               /* of a page that goes on; NULL: it is none, … */
+    const udpai_http_stream_ops *stream_ops; /* … beside it */
+    udpai_http_body *body;                   /* that is being read; NULL: none */
     /* See refused.c. */
     bool is_question;
     udpai_content_hash question;
     char version[UDPAI_CONTENT_HASH_HEX]; /* of the answer */
     size_t version_len;
     uint64_t reply_until_ms;
-} udpai_http_exchange;
+};
 
 /* What engines report; their userdata is the guest. */
 extern const udpai_http_events udpai_http_exchange_events;
@@ -221,6 +243,11 @@ void udpai_http_bodies_done(udpai_http *http);
 udpa_err udpai_http_page_ask(udpai_http_exchange *exchange, udpai_str body, udpa_error **ret_error);
 /* Nobody waits for the answer. */
 void udpai_http_page_leave(udpai_http_exchange *exchange);
+/* The answer of a page goes on: takes it; begun by this on the HTTP thread. Any thread. */
+void udpai_http_page_go_on(udpai_http_reading *reading,
+                           const udpai_http_streaming *streaming,
+                           udpai_http_stream_begin_fn begin);
+void udpai_http_streaming_done(udpai_http_streaming *how);
 
 /* ---- request.c: what a request is for ---- */
 
@@ -325,6 +352,7 @@ struct udpai_http {
     udpai_log_limit refusals;  /* of warnings about connections beyond a limit */
     size_t n_bridged;
     size_t n_asked;     /* pages */
+    size_t n_streams;   /* pages that go on */
     udpai_list unasked; /* readings of pages that wait for those */
     /* Any thread. */
     atomic_size_t n_connections;

@@ -10,6 +10,8 @@ typedef struct udpai_http_page_visit {
     udpai_http *http;
     udpai_http_exchange *exchange; /* the HTTP thread's; NULL: it has ended */
     bool is_asked, asks_for_token;
+    udpai_http_stream_begin_fn begin_stream; /* NULL: the answer is whole */
+    udpai_http_streaming streaming;
     unsigned status;
     const char *type;
     udpa_bytes *text;
@@ -17,9 +19,20 @@ typedef struct udpai_http_page_visit {
 
 #define OF(reading) ((bridged *)(reading))
 
+void
+udpai_http_streaming_done(udpai_http_streaming *how)
+{
+    for (size_t i = 0; i < how->n_requests; i++)
+        udpa_bytes_unref(how->requests[i]);
+    if (how->free)
+        how->free(how->userdata);
+    *how = (udpai_http_streaming){0};
+}
+
 static void
 free_bridged(bridged *self)
 {
+    udpai_http_streaming_done(&self->streaming);
     udpai_identity_unref(self->reading.identity);
     udpa_bytes_unref(self->text);
     udpai_free(self);
@@ -31,6 +44,24 @@ ask(udpai_http *http, bridged *self)
     self->is_asked = true;
     http->n_asked += !self->reading.page->is_prompt;
     http->read_page(http->userdata, &self->reading);
+}
+
+/* One that goes on already goes on, or ends: it may not be read any more. */
+static void
+take_answer(udpai_http_exchange *exchange, bridged *self)
+{
+    if (exchange->stream && self->begin_stream)
+        return;
+    if (exchange->stream) {
+        exchange->stream_ops->end(exchange, NULL);
+    } else if (self->begin_stream) {
+        self->begin_stream(exchange, &self->streaming);
+    } else {
+        udpai_http_call_set_type(exchange->call, self->type);
+        if (self->asks_for_token)
+            udpai_http_call_ask_for_token(exchange->call);
+        udpai_http_exchange_reply(exchange, self->status, self->text);
+    }
 }
 
 static void
@@ -46,10 +77,7 @@ run_answered(udpai_http *http, udpai_http_message *message)
         ask(http, OF(UDPAI_LIST_ENTRY(next, udpai_http_reading, node)));
     if (exchange) {
         exchange->reading = NULL;
-        udpai_http_call_set_type(exchange->call, self->type);
-        if (self->asks_for_token)
-            udpai_http_call_ask_for_token(exchange->call);
-        udpai_http_exchange_reply(exchange, self->status, self->text);
+        take_answer(exchange, self);
     }
     free_bridged(self);
     udpai_http_check_end(http);
@@ -69,6 +97,17 @@ udpai_http_page_answer(udpai_http_reading *reading,
 }
 
 void
+udpai_http_page_go_on(udpai_http_reading *reading,
+                      const udpai_http_streaming *streaming,
+                      udpai_http_stream_begin_fn begin)
+{
+    bridged *self = OF(reading);
+    self->begin_stream = begin;
+    self->streaming = *streaming;
+    (void)udpai_inbox_push(&self->http->inbox, &self->message.node);
+}
+
+void
 udpai_http_page_ask_for_token(udpai_http_reading *reading)
 {
     OF(reading)->asks_for_token = true;
@@ -80,8 +119,9 @@ new_bridged(udpai_http_exchange *exchange, udpai_str body)
     udpai_str query = udpai_strbuf_view(&exchange->query);
     udpai_str accept = udpai_strbuf_view(&exchange->accept);
     udpai_str authorization = udpai_strbuf_view(&exchange->authorization);
-    bridged *self =
-        udpai_alloc(sizeof(*self) + query.len + accept.len + authorization.len + body.len);
+    udpai_str last_event_id = udpai_strbuf_view(&exchange->last_event_id);
+    bridged *self = udpai_alloc(sizeof(*self) + query.len + accept.len + authorization.len +
+                                last_event_id.len + body.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
@@ -89,6 +129,7 @@ new_bridged(udpai_http_exchange *exchange, udpai_str body)
     self->reading.query = udpai_str_put(&at, query);
     self->reading.accept = udpai_str_put(&at, accept);
     self->reading.authorization = udpai_str_put(&at, authorization);
+    self->reading.last_event_id = udpai_str_put(&at, last_event_id);
     self->reading.has_authorization = exchange->has_authorization;
     self->reading.body = udpai_str_put(&at, body);
     self->reading.identity = udpai_identity_ref(exchange->guest->visitor.identity);

@@ -183,10 +183,12 @@ read_page(udpai_http_exchange *self,
     *ret_status = 500;
     udpai_strbuf_append(&self->query, head->query, head->query_len);
     udpai_strbuf_puts(&self->accept, udpai_http_head_value(head, UDPAI_HTTP_ACCEPT));
+    udpai_strbuf_puts(&self->last_event_id, udpai_http_head_value(head, UDPAI_HTTP_LAST_EVENT_ID));
     self->has_authorization = head->n_seen[UDPAI_HTTP_AUTHORIZATION] > 0;
     udpai_strbuf_puts(&self->authorization, udpai_http_head_value(head, UDPAI_HTTP_AUTHORIZATION));
     bool is_kept = !udpai_strbuf_failed(&self->query) && !udpai_strbuf_failed(&self->accept) &&
-                   !udpai_strbuf_failed(&self->authorization);
+                   !udpai_strbuf_failed(&self->authorization) &&
+                   !udpai_strbuf_failed(&self->last_event_id);
     return is_kept ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 

@@ -134,6 +134,8 @@ answer_all(udpai_http *http)
         udpai_http_exchange *exchange = UDPAI_LIST_ENTRY(at, udpai_http_exchange, node);
         if (exchange->stage == UDPAI_HTTP_READING || exchange->stage == UDPAI_HTTP_ASKING)
             udpai_http_exchange_fail(exchange, 503, error);
+        else if (exchange->stage == UDPAI_HTTP_STREAMING)
+            exchange->stream_ops->end(exchange, error);
     }
 }
 
@@ -268,6 +270,7 @@ udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_er
     DEFAULT_TO(http->limits.hold_ms, UDPAI_HTTP_HOLD_MS);
     DEFAULT_TO(http->limits.max_connections, UDPAI_HTTP_MAX_CONNECTIONS);
     DEFAULT_TO(http->limits.max_connections_per_client, (http->limits.max_connections + 1) / 2);
+    DEFAULT_TO(http->limits.heartbeat_ms, UDPAI_HTTP_HEARTBEAT_MS);
     DEFAULT_TO(http->limits.max_body_bytes, UDPAI_HTTP_MAX_BODY_BYTES);
     udpai_admission_init(&http->admission, options->words ? options->words : &connections,
                          http->limits.max_connections, http->limits.max_connections_per_client);
