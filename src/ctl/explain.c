@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain: why a resource is served, or not, and who has it. Nothing is computed for it: the node
- * is asked what get --all-origins, wait, status and auth can-i ask. */
+ * is asked what get --all-origins, wait, status and auth can-i ask. With --follow it is asked again
+ * each second, and shown whole whenever something of it has changed. */
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
 #include "base/alloc.h"
 #include "cli/collect.h"
 #include "cli/names.h"
@@ -169,6 +174,15 @@ ask(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *explained
     return result;
 }
 
+/* Line ends in JSON stand between its values alone. */
+static void
+join_lines(udpai_strbuf *json)
+{
+    for (size_t i = 0; i + 1 < json->len; i++)
+        if (json->data[i] == '\n')
+            json->data[i] = ' ';
+}
+
 static udpai_cli_exit
 show(const udpai_cli *cli, const udpai_ctl_explained *explained)
 {
@@ -178,6 +192,8 @@ show(const udpai_cli *cli, const udpai_ctl_explained *explained)
     udpai_cli_exit result;
     if (options->format == UDPAI_CLI_JSON) {
         udpai_ctl_put_explained_json(&out, explained);
+        if (udpai_ctl_options_of(options)->is_following)
+            join_lines(&out);
         result = udpai_cli_print_json(options, &out);
     } else {
         udpai_ctl_put_explained(&out, &layout, explained, udpai_wall_us());
@@ -188,26 +204,119 @@ show(const udpai_cli *cli, const udpai_ctl_explained *explained)
     return udpai_ctl_explained_is_served(explained) ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
 }
 
+static udpai_cli_exit
+explain_once(udpai_cli *cli, udpai_cli_requests *requests)
+{
+    udpai_ctl_explained explained = {.client = udpai_ctl_options_of(cli->options)->client};
+    udpai_cli_exit result = ask(cli, requests, &explained);
+    if (result == UDPAI_CLI_GOOD)
+        result = show(cli, &explained);
+    udpai_ctl_explained_done(&explained);
+    return result;
+}
+
+/* ---- following ---- */
+
+#define ASK_AGAIN_S 1
+
+static volatile sig_atomic_t is_interrupted;
+
+static void
+on_signal(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
+/* Not while the loop of the connection has handlers of its own. */
+static void
+wait_a_while(void)
+{
+    const struct timespec time = {.tv_sec = ASK_AGAIN_S};
+    if (!is_interrupted)
+        (void)nanosleep(&time, NULL); /* a signal ends it */
+}
+
+typedef struct following {
+    char *shown; /* as JSON, which has no ages; NULL: nothing was */
+} following;
+
+static void
+put_head(const udpai_cli_options *options, bool is_first)
+{
+    struct tm utc;
+    char text[32] = "";
+    time_t now = (time_t)(udpai_wall_us() / 1000000);
+    if (options->format == UDPAI_CLI_JSON)
+        return;
+    if (gmtime_r(&now, &utc))
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    udpai_cli_print_line("%s%s", is_first ? "" : "\n", text);
+}
+
+static udpai_cli_exit
+show_if_changed(following *self, const udpai_cli *cli, const udpai_ctl_explained *explained)
+{
+    udpai_strbuf json = {0};
+    udpai_ctl_put_explained_json(&json, explained);
+    char *now = udpai_strbuf_take(&json);
+    if (!now)
+        return UDPAI_CLI_REFUSED;
+    if (self->shown && strcmp(self->shown, now) == 0) {
+        udpai_free(now);
+        return UDPAI_CLI_GOOD;
+    }
+    put_head(cli->options, !self->shown);
+    udpai_free(self->shown);
+    self->shown = now;
+    udpai_cli_exit result = show(cli, explained);
+    if (fflush(stdout) != 0)
+        return UDPAI_CLI_REFUSED; /* nobody reads it any more */
+    /* Whether it is served is what is followed. */
+    return result == UDPAI_CLI_REFUSED && !udpai_ctl_explained_is_served(explained) ? UDPAI_CLI_GOOD
+                                                                                    : result;
+}
+
+static udpai_cli_exit
+follow(udpai_cli *cli, udpai_cli_requests *requests)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    following self = {0};
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    while (result == UDPAI_CLI_GOOD && !is_interrupted) {
+        udpai_ctl_explained explained = {.client = udpai_ctl_options_of(cli->options)->client};
+        result = ask(cli, requests, &explained);
+        if (result == UDPAI_CLI_GOOD)
+            result = show_if_changed(&self, cli, &explained);
+        udpai_ctl_explained_done(&explained);
+        if (self.shown && (result == UDPAI_CLI_NO_CONNECTION || result == UDPAI_CLI_TIMED_OUT)) {
+            udpai_cli_disconnect(cli); /* that was reported, and the node may come back */
+            result = udpai_cli_connect(cli);
+        }
+        if (result == UDPAI_CLI_GOOD)
+            wait_a_while();
+    }
+    udpai_free(self.shown);
+    return is_interrupted ? UDPAI_CLI_GOOD : result;
+}
+
 udpai_cli_exit
 udpai_ctl_explain(udpai_cli *cli)
 {
     if (cli->options->arguments.n != 2) {
         udpai_cli_complain("explain takes a type and a name: udpactl explain TYPE NAME "
-                           "[--for CLIENT]");
+                           "[--for CLIENT] [--follow]");
         return UDPAI_CLI_MISTAKE;
     }
     udpai_cli_requests requests = {0};
-    udpai_ctl_explained explained = {
-        .client = udpai_ctl_options_of(cli->options)->client,
-    };
     udpai_cli_exit result = udpai_cli_request_of_arguments(cli->options, &requests);
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
-        result = ask(cli, &requests, &explained);
-    if (result == UDPAI_CLI_GOOD)
-        result = show(cli, &explained);
-    udpai_ctl_explained_done(&explained);
+        result = udpai_ctl_options_of(cli->options)->is_following ? follow(cli, &requests)
+                                                                  : explain_once(cli, &requests);
     udpai_cli_requests_done(&requests);
     return result;
 }

@@ -20,7 +20,7 @@ put_time(udpai_strbuf *out, int64_t time_us)
     time_t seconds = (time_t)(millis / 1000);
     struct tm utc;
     char text[32] = "-";
-    if (millis < 0 || !gmtime_r(&seconds, &utc)) {
+    if (time_us < 0 || !gmtime_r(&seconds, &utc)) {
         udpai_strbuf_puts(out, text);
         return;
     }

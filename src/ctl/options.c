@@ -95,7 +95,7 @@ static const struct argp_option known_options[] = {
      1},
     {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
      "wait: go on when a client rejects it, instead of ending at once", 1},
-    {"follow", FOLLOW, NULL, 0, "events: go on with what comes", 1},
+    {"follow", FOLLOW, NULL, 0, "events: go on with what comes; explain: show each change", 1},
     {"for", FOR, "CLIENT", 0,
      "explain: whether this client has it: its node id, identity, or address", 1},
     {"tree", TREE, NULL, 0, "clients: those of all downstream nodes, too", 1},
@@ -263,8 +263,9 @@ check_own(const udpai_ctl_options *given,
           const udpai_ctl_verb *verb,
           const struct argp_state *state)
 {
-    if (given->is_following && strcmp(verb->name, "events") != 0)
-        argp_error(state, "--follow goes with events");
+    if (given->is_following && strcmp(verb->name, "events") != 0 &&
+        strcmp(verb->name, "explain") != 0)
+        argp_error(state, "--follow goes with events and explain");
     if (given->client && strcmp(verb->name, "explain") != 0)
         argp_error(state, "--for goes with explain");
     if (given->is_of_tree && strcmp(verb->name, "clients") != 0)

@@ -51,13 +51,14 @@ static const udpai_ctl_verb verbs[] = {
      .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
      .tables = UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE,
      .summary = "why a resource is served, or not, and who has it",
-     .usage = "explain TYPE NAME [--for CLIENT]",
+     .usage = "explain TYPE NAME [--for CLIENT] [--follow]",
      .text = "Show whether the node serves this resource, which of its contributions is\n"
              "effective and why, what the node waits for, and which clients have it.\n"
              "\n"
              "  -n, --namespace NAME   of a name that has none (default local)\n"
              "  --for CLIENT           whether this client has it, and may: its node id,\n"
              "                         identity, or address\n"
+             "  --follow               show it again whenever it changes, until SIGINT\n"
              "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"},
     {.name = "status",
      .run = udpai_ctl_status,
@@ -115,7 +116,7 @@ static const udpai_ctl_verb verbs[] = {
     {.name = "events",
      .run = udpai_ctl_events,
      .takes = UDPAI_CTL_TAKES_FORMAT,
-     .summary = "what has happened to the node, or clients have streamed to it",
+     .summary = "what has happened, and what clients have streamed",
      .usage = "events node|access-log|metrics|trace|tap|event",
      .text = "Print a line for each event that the node holds, the oldest first. Those of the\n"
              "node itself are NACKs, fail-overs, lost sources, limits, revoked clients, held\n"
