@@ -14,10 +14,10 @@
 #include "daemon/page_body.h"
 #include "daemon/rest.h"
 #include "daemon/runtime_pages.h"
+#include "daemon/stats_page.h"
 #include "daemon/store_page.h"
 #include "endpoint/host.h"
 #include "endpoint/spread.h"
-#include "endpoint/stream_counts.h"
 #include "federation/accept.h"
 
 #define TYPE_URL "type.googleapis.com/udpa.status.v1.RuntimeStatus"
@@ -388,146 +388,12 @@ answer_metrics(const udpai_pages *self, udpai_http_reading *reading, udpa_error 
     return UDPA_OK;
 }
 
-/* As the value of a label. */
-static void
-put_label(udpai_strbuf *text, udpai_str value)
-{
-    for (size_t i = 0; i < value.len; i++) {
-        char at = value.data[i];
-        if (at == '\\' || at == '"' || at == '\n')
-            udpai_strbuf_putc(text, '\\');
-        udpai_strbuf_putc(text, at == '\n' ? 'n' : at);
-    }
-}
-
-static void
-put_held(void *userdata, const udpai_held_count *held)
-{
-    udpai_strbuf_printf(userdata, "source_held.%.*s.%.*s: %zu\n", UDPAI_SHOWN(held->name),
-                        UDPAI_SHOWN(held->type_url), held->n);
-}
-
-static void
-put_held_metric(void *userdata, const udpai_held_count *held)
-{
-    udpai_strbuf_puts(userdata, "udpa_source_held{source=\"");
-    put_label(userdata, held->name);
-    udpai_strbuf_puts(userdata, "\",type=\"");
-    put_label(userdata, held->type_url);
-    udpai_strbuf_printf(userdata, "\"} %zu\n", held->n);
-}
-
-static void
-put_streams(const udpai_pages *self, udpai_strbuf *text)
-{
-    const udpai_service *spread = udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD);
-    const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
-    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
-        udpai_strbuf_printf(text, "%s: %" PRIu64 "\n", udpai_stream_counter_name(i), counts.n[i]);
-    udpai_strbuf_printf(text, "client_streams: %" PRIu64 "\n", counts.n_clients);
-    if (spread)
-        udpai_strbuf_printf(text, "client_streams_share: %" PRIu64 "\n",
-                            udpai_spread_service_facts(spread).share);
-}
-
-static void
-put_directories(const udpai_pages *self,
-                udpai_strbuf *text,
-                void (*put)(udpai_strbuf *text, const char *name, uint64_t value))
-{
-    const udpai_replica_status *status =
-        udpai_node_replica_status(udpai_endpoint_node(self->endpoint));
-    if (!status)
-        return;
-    put(text, "replica_directories_waiting", status->n_files_waiting);
-    put(text, "replica_directories_differing", status->n_files_differing);
-}
-
-static void
-put_number(udpai_strbuf *text, const char *name, uint64_t value)
-{
-    udpai_strbuf_printf(text, "%s: %" PRIu64 "\n", name, value);
-}
-
-static void
-put_gauge(udpai_strbuf *text, const char *name, uint64_t value)
-{
-    udpai_strbuf_printf(text, "# TYPE udpa_%s gauge\nudpa_%s %" PRIu64 "\n", name, name, value);
-}
-
-static void
-put_counter(udpai_strbuf *text, const char *name, uint64_t value)
-{
-    udpai_strbuf_printf(text, "# TYPE udpa_%s_total counter\nudpa_%s_total %" PRIu64 "\n", name,
-                        name, value);
-}
-
-static void
-put_streams_metrics(const udpai_pages *self, udpai_strbuf *text)
-{
-    const udpai_service *spread = udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD);
-    const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
-    for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
-        put_counter(text, udpai_stream_counter_name(i), counts.n[i]);
-    put_gauge(text, "client_streams", counts.n_clients);
-    if (spread)
-        put_gauge(text, "client_streams_share", udpai_spread_service_facts(spread).share);
-}
-
 static void
 put_index(udpai_strbuf *text)
 {
     for (size_t i = 0; i < UDPAI_PAGES; i++)
         udpai_strbuf_printf(text, "%-4s %-20s %s\n", udpai_pages_all[i].is_post ? "POST" : "GET",
                             udpai_pages_all[i].path, summaries[i]);
-}
-
-static void
-put_admin(const udpai_pages *self, udpai_strbuf *text)
-{
-    const udpai_http_counts counts = udpai_rest_counts(*self->admin);
-    udpai_strbuf_printf(
-        text,
-        "admin_connections: %zu\nadmin_connections_rejected: %" PRIu64
-        "\nadmin_connections_replaced: %" PRIu64 "\nadmin_requests_unauthenticated: %" PRIu64 "\n",
-        counts.n_connections, counts.n_rejected, counts.n_replaced, self->n_unauthenticated);
-}
-
-static void
-put_admin_metrics(const udpai_pages *self, udpai_strbuf *text)
-{
-    const udpai_http_counts counts = udpai_rest_counts(*self->admin);
-    put_gauge(text, "admin_connections", counts.n_connections);
-    put_counter(text, "admin_connections_rejected", counts.n_rejected);
-    put_counter(text, "admin_connections_replaced", counts.n_replaced);
-    put_counter(text, "admin_requests_unauthenticated", self->n_unauthenticated);
-}
-
-static void
-put_stats(const udpai_pages *self, udpai_strbuf *text)
-{
-    const udpai_runtime_statistics statistics =
-        udpai_runtime_statistics_of(&self->runtime->runtime);
-    udpai_runtime_stats_page(&statistics, text);
-    put_streams(self, text);
-    put_admin(self, text);
-    put_directories(self, text, put_number);
-    udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, text);
-    udpai_store_stats(self->endpoint, text);
-}
-
-static void
-put_prometheus(const udpai_pages *self, udpai_strbuf *text)
-{
-    const udpai_runtime_statistics statistics =
-        udpai_runtime_statistics_of(&self->runtime->runtime);
-    udpai_runtime_prometheus_page(&statistics, text);
-    put_streams_metrics(self, text);
-    put_admin_metrics(self, text);
-    put_directories(self, text, put_gauge);
-    udpai_strbuf_puts(text, "# TYPE udpa_source_held gauge\n");
-    udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, text);
-    udpai_store_metrics(self->endpoint, text);
 }
 
 /* What needs no rule. False: it is not such a page. */
@@ -565,6 +431,8 @@ answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
     udpai_strbuf text = {0};
     const udpai_runtime *runtime = &self->runtime->runtime;
     const char *type = TEXT;
+    const udpai_stats_facts facts = {self->endpoint, &self->runtime->runtime,
+                                     udpai_rest_counts(*self->admin), self->n_unauthenticated};
     if (answer_to_all(self, reading))
         return UDPA_OK;
     udpa_err err = check_access(self, reading, ret_error);
@@ -608,10 +476,10 @@ answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
         err = udpai_audit_page_read(&self->audit, reading->query, &text, ret_error);
         break;
     case STATS:
-        put_stats(self, &text);
+        udpai_stats_page(&facts, &text);
         break;
     default:
-        put_prometheus(self, &text);
+        udpai_stats_prometheus_page(&facts, &text);
         break;
     }
     if (!err && reading->page->is_post)
