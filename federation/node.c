@@ -80,8 +80,15 @@ udpai_node_start(udpai_node *node)
     udpai_restore_end(node);
     udpai_lapse_start(node->parts.lapse);
     udpai_recovery_start(node->parts.sources);
-    if (node->context.is_restored)
+    if (node->context.is_restored) {
         udpai_take_back_nothing(node->parts.receiver);
+        udpai_node_audit(node, &(udpai_audit_record){
+                                   .action = UDPAI_STR("restore"),
+                                   .actor = UDPAI_STR(UDPAI_AUDIT_NODE),
+                                   .is_proven = true,
+                                   .reason = UDPAI_STR("it was started with --restored"),
+                               });
+    }
     udpai_signatures_start(node->parts.signatures);
     if (udpai_local_overlay(node->parts.local)) /* what those below have checked counts, too */
         udpai_interest_subscribe(node->parts.interest, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),

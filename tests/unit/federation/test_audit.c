@@ -210,6 +210,15 @@ what_the_surroundings_record_is_committed(void **state)
 }
 
 static void
+that_it_is_restored_is_recorded(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.is_restored = true;
+    start(bed);
+    assert_non_null(strstr(recorded(bed), "{\"action\":\"restore\",\"actor\":\"node\","));
+}
+
+static void
 a_secret_has_no_version(void **state)
 {
     fed_bed *bed = *state;
@@ -254,6 +263,7 @@ main(void)
         fed_test(what_other_rules_end_is_recorded),
         fed_test(what_a_revoked_publisher_had_is_recorded),
         fed_test(what_the_surroundings_record_is_committed),
+        fed_test(that_it_is_restored_is_recorded),
         fed_test(a_secret_has_no_version),
         fed_test(a_hostile_name_is_a_text),
     };
