@@ -136,7 +136,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     udpai_str input = {(const char *)data, size};
     udpai_hub_options options = fake_hub_options();
     const udpai_topic_options topic = {
-        .kind = (udpai_event_kind)(fuzz_take_byte(&input) % UDPAI_EVENT_KINDS),
+        .kind = (udpai_event_kind)(fuzz_take_byte(&input) % UDPAI_EVENT_SINKS),
         .max_entries = MAX_ENTRIES,
         .max_bytes = MAX_BYTES,
     };
