@@ -32,6 +32,7 @@ class Client:
         self.socket.settimeout(PATIENCE_S)
         host, port = address.rsplit(':', 1)
         self.socket.connect((host, int(port)))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) # frames are sent one by one
         self.input = self.socket.makefile('rb')
         self.data = {}
         self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack('>HI', INITIAL_WINDOW, window)))

@@ -42,6 +42,7 @@ MOST_SERIES = 5000
 TYPES = 10000
 TYPES_OF_A_STREAM = 1000
 LINT_PATIENCE_S = 60
+SCRAPE_INTERVAL = '400ms' # a scrape may take as long
 HESITATION_S = 0.3 # of a client, before it answers
 
 
@@ -323,8 +324,8 @@ class Prometheus:
         self.port, = interop.free_ports(1)
         config = test.work / 'prometheus.yml'
         config.write_text(json.dumps({
-            'global': {'evaluation_interval': '1s'}, 'rule_files': [str(file) for file in rules], 'scrape_configs': [{
-            'job_name': 'udpad', 'scrape_interval': '1s', 'scheme': 'https',
+            'global': {'evaluation_interval': SCRAPE_INTERVAL}, 'rule_files': [str(file) for file in rules], 'scrape_configs': [{
+            'job_name': 'udpad', 'scrape_interval': SCRAPE_INTERVAL, 'scheme': 'https',
             'tls_config': {'ca_file': f'{files}/ca.crt', 'cert_file': f'{files}/prometheus.crt',
                            'key_file': f'{files}/prometheus.key'},
             'static_configs': [{'targets': [f'localhost:{world.page.port}']}]}]}), encoding='utf-8')
