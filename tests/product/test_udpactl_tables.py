@@ -215,7 +215,8 @@ def check_jsonpath(test, ctl):
         check('nothing is printed', ctl('get', STRING, '-o', f'jsonpath={path}', status=2,
                                         err=words) == '')
     ctl('get', '-o', 'jsonpath', status=2, err='give an expression')
-    ctl('events', 'tap', '-o', 'jsonpath={.x}', status=2, err='one form of output')
+    ctl('events', 'tap', '-o', 'jsonpath={.x}', status=2, err='lines of JSON')
+    ctl('replicas', 'rebalance', '-o', 'json', status=2, err='one form of output')
     ctl('apply', '-f', '-', stdin=greeting('escape', ESCAPE + 'a\nb'))
     path = 'jsonpath={[0].resource.value}'
     check('a program gets what there is', ctl('get', STRING, 'escape', '-o', path) == f'{ESCAPE}a\nb\n')
