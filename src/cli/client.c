@@ -4,6 +4,7 @@
 #include "cli/client.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "endpoint/host.h"
 #include "federation/node.h"
 #include "model/server_list.h"
+#include "model/types.h"
 
 #define LOOK_MS 20
 
@@ -98,6 +100,15 @@ fail_to_connect(udpai_cli *cli, const udpa_error *error)
     udpai_cli_finish(cli, UDPAI_CLI_NO_CONNECTION);
 }
 
+/* Of what was asked for, and not of why that takes so long: a denial names the type. */
+static bool
+is_denial(const udpai_cli *cli, const udpa_error *error)
+{
+    return udpa_error_code(error) == UDPA_ERR_DENIED &&
+           !(cli->is_asked_why &&
+             strstr(udpa_error_message(error), UDPAI_TYPE_NAME(UDPAI_TYPE_NODE_STATUS)));
+}
+
 /* There is no use in waiting for what is not for us. */
 static void
 end_denied(udpai_cli *cli, const udpa_error *error)
@@ -111,7 +122,7 @@ void
 udpai_cli_answered_all(udpai_cli *cli)
 {
     const udpa_error *error = failure(cli);
-    if (error && error != cli->last_error && udpa_error_code(error) == UDPA_ERR_DENIED)
+    if (error && error != cli->last_error && is_denial(cli, error))
         end_denied(cli, error);
     else
         udpai_cli_finish(cli, UDPAI_CLI_GOOD);
@@ -136,8 +147,10 @@ on_look(uv_timer_t *timer)
     if (!error || error == cli->last_error)
         return;
     cli->last_error = error;
-    if (udpa_error_code(error) == UDPA_ERR_DENIED)
+    if (is_denial(cli, error))
         end_denied(cli, error);
+    else if (udpa_error_code(error) == UDPA_ERR_DENIED)
+        return;
     else if (is_tried_again(cli))
         udpai_cli_complain("%s (trying again)", udpa_error_message(error));
     else if (!cli->has_answered)

@@ -31,7 +31,8 @@ typedef struct udpai_cli {
     bool was_reached;             /* a server was connected since the last error */
     bool has_answered;            /* the node has answered something */
     bool may_be_denied;           /* what is asked for is not for us: then it is not seen */
-    bool is_quiet;            /* failures are not reported: the command that follows reports them */
+    bool is_asked_why; /* the node is asked what it waits for; that this is denied is no answer */
+    bool is_quiet;     /* failures are not reported: the command that follows reports them */
     udpai_cli_exit on_signal; /* the result */
     bool is_lasting;          /* what is lost is only reported: the endpoint tries again */
     bool is_publishing;       /* a stream that ends is only reported: it is published again */

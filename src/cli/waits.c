@@ -3,6 +3,7 @@
 
 #include "cli/collect.h"
 #include "cli/node_status.h"
+#include "model/types.h"
 
 #define PATIENCE_MS 1000
 #define STATUS_AGE_MS 3000 /* at most; it is made once a second */
@@ -63,7 +64,8 @@ on_patience(uv_timer_t *timer)
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     callbacks.update = on_update;
     callbacks.userdata = self;
-    if (udpai_cli_request_status("NodeStatus", &status) == UDPA_OK)
+    self->cli->is_asked_why = !udpai_cli_is_requested(self->requests, UDPAI_TYPE_NODE_STATUS);
+    if (self->cli->is_asked_why && udpai_cli_request_status("NodeStatus", &status) == UDPA_OK)
         (void)udpai_cli_subscribe(self->cli, &status.items[0], &callbacks, &self->subscription);
     udpai_cli_requests_done(&status);
 }
@@ -82,6 +84,7 @@ udpai_cli_waits_end(udpai_cli_waits *waits)
 {
     uv_timer_stop(&waits->cli->patience);
     udpa_unsubscribe(waits->subscription);
+    waits->cli->is_asked_why = false;
     udpai_free(waits->cli->waits_for);
     waits->cli->waits_for = NULL;
 }

@@ -60,6 +60,24 @@ def write(test, peers):
     return path
 
 
+def check_why(test, peers):
+    """Who waits long is told why, if it may know: that it may not is no answer to what it asked."""
+    test.config = {**copy.deepcopy(CONFIG),
+                   'static_resources': {'config_sources': [
+                       {'name': 'gone', 'udpa': {'address': '127.0.0.1:1'}}]},
+                   'providers': [{'config_descriptors': [{'resource_name': 'gone'}]}]}
+    node, peers.node = peers.node, interop.Node(test, 'waiting', None, write(test, peers))
+    for who, is_told in (('shop-1', False), ('auditor', True)):
+        _, said = peers(who, '--timeout', '2', 'get', 'cluster', '-n', 'shop.acme', '-o', 'name')
+        interop.check(f'who waits long is told the reason if it may know it\n{said}',
+                      'has not synchronized within 2 s' in said and 'may not' not in said and
+                      ('it waits for gone' in said) == is_told)
+    status, said = peers('shop-1', 'get', 'udpa.status.v1.NodeStatus')
+    interop.check(f'asked for itself it is denied\n{said}', status != 0 and 'may not subscribe' in said)
+    peers.node.stop()
+    peers.node = node
+
+
 def body(test):
     peers = Peers(test)
     test.config = copy.deepcopy(CONFIG)
@@ -107,6 +125,8 @@ def body(test):
     interop.check(f'only who is told of nodes is told of rules\n{said}', status != 0 and
                   'may not subscribe' in said)
 
+    check_why(test, peers)
+    test.config = copy.deepcopy(CONFIG)
     test.config['acl']['rules'][0]['namespaces'].append('bank.acme')
     test.config['acl']['rules'][2]['actions'].remove('SUBSCRIBE')
     write(test, peers)
