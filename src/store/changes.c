@@ -3,8 +3,8 @@
  * and compared with what was reported last. */
 #include "store/store_internal.h"
 
-static uint64_t
-reported_deadline(const udpai_store_entry *entry)
+uint64_t
+udpai_store_reported_deadline(const udpai_store_entry *entry)
 {
     return entry->more ? entry->more->reported_deadline_ms : 0;
 }
@@ -18,7 +18,7 @@ needs_payload(const udpai_store_entry *entry, const udpa_resource *now, uint64_t
     if (!udpai_resource_same_payload(reported, now) ||
         !udpai_str_eq(udpai_resource_authority(reported), udpai_resource_authority(now)))
         return true;
-    if (reported_deadline(entry) && !deadline_ms)
+    if (udpai_store_reported_deadline(entry) && !deadline_ms)
         return true;
     return udpai_resource_is_lazy(reported) != udpai_resource_is_lazy(now) ||
            udpai_resource_do_not_cache(reported) != udpai_resource_do_not_cache(now) ||
@@ -73,9 +73,18 @@ describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *
     if (!entry->is_reported || needs_payload(entry, now->resource, deadline_ms))
         return true;
     change->kind = UDPAI_CHANGE_REFRESH;
-    return deadline_ms != reported_deadline(entry) ||
+    return deadline_ms != udpai_store_reported_deadline(entry) ||
            !udpai_resource_same_origin_info(entry->reported, now->resource) ||
            !is_node_reported(entry, now->origin);
+}
+
+bool
+udpai_store_would_change(const udpai_store_entry *entry, const udpai_stored *now)
+{
+    udpai_change change;
+    if (!now)
+        return entry->is_reported && !udpai_store_must_stay(entry);
+    return describe(entry, now, &change) && change.kind == UDPAI_CHANGE_SET;
 }
 
 static void
@@ -170,11 +179,40 @@ has_other_origin(const udpai_store_entry *entry, const udpai_stored *now)
     return !udpai_store_counts(entry, now->origin);
 }
 
+/* What stays: after a restart what was kept of it, and what would end, without an end. */
+static udpa_err
+report_frozen(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
+{
+    udpai_store_more *more = entry->more;
+    udpa_resource *restored = more ? more->restored : NULL;
+    udpai_origin *origin = restored ? udpai_store_frozen_origin(store) : entry->reported_by;
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    const udpai_change change = {
+        .kind = UDPAI_CHANGE_SET,
+        .resource = restored ? restored : entry->reported,
+        .from_node = origin->node_id,
+    };
+    udpa_err err = udpai_change_set_add(set, &change);
+    if (err != UDPA_OK)
+        return err;
+    note_reported(entry, &change);
+    if (restored)
+        note_origin(store, entry, origin);
+    if (restored)
+        more->restored = udpa_resource_unref(restored);
+    udpai_list_remove(&entry->dirty);
+    udpai_list_append(&store->marked, &entry->dirty);
+    return UDPA_OK;
+}
+
 static udpa_err
 report(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
 {
     udpai_change change;
     udpai_stored *now = udpai_store_select(entry);
+    if (entry->is_frozen)
+        return report_frozen(store, entry, set);
     udpai_list_remove(&entry->dirty);
     if (!now && udpai_store_must_stay(entry))
         return hold_back(store, entry);
@@ -204,7 +242,7 @@ report(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
 void
 udpai_store_recheck_removals(udpai_store *store)
 {
-    udpai_list_splice(&store->dirty, &store->held_back);
+    udpai_list_splice(&store->marked, &store->held_back);
 }
 
 void
@@ -217,7 +255,7 @@ udpai_store_set_moved(udpai_store *store, udpai_store_moved_fn moved, void *user
 bool
 udpai_store_has_changes(const udpai_store *store)
 {
-    return !udpai_list_empty(&store->dirty);
+    return !udpai_list_empty(&store->dirty) || !udpai_list_empty(&store->marked);
 }
 
 /* Without memory the entries that were not reported stay dirty: the next call reports them. */
@@ -226,8 +264,11 @@ udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
 {
     *ret_set = NULL;
     udpai_store_drop_idle(store);
-    if (udpai_list_empty(&store->dirty))
+    udpai_store_hold_frozen(store);
+    if (udpai_list_empty(&store->dirty)) {
+        store->has_reported = true;
         return UDPA_OK;
+    }
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
     udpa_err err = set ? UDPA_OK : UDPA_ERR_NOMEM;
     while (err == UDPA_OK && !udpai_list_empty(&store->dirty)) {
@@ -236,6 +277,7 @@ udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
         if (err == UDPA_OK && !udpai_list_linked(&entry->dirty))
             udpai_store_release_entry(store, entry);
     }
+    store->has_reported |= udpai_list_empty(&store->dirty);
     if (set && udpai_change_set_size(set))
         *ret_set = UDPAI_TAKE(set);
     return *ret_set ? UDPA_OK : err;

@@ -121,6 +121,7 @@ free_more(udpai_store_more *more)
         return;
     udpai_vector_done(&more->contributions);
     udpai_vector_done(&more->floors);
+    udpa_resource_unref(more->restored);
     udpai_free(more);
 }
 
@@ -128,7 +129,8 @@ void
 udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry)
 {
     size_t at = 0;
-    if (udpai_store_next(entry, &at) || udpai_store_n_floors(entry) || entry->is_reported)
+    if (udpai_store_next(entry, &at) || udpai_store_n_floors(entry) || entry->is_reported ||
+        entry->is_frozen)
         return;
     udpai_store_type *type = entry->type;
     udpai_map_remove(&type->entries, udpai_store_entry_name(entry));
@@ -143,7 +145,7 @@ void
 udpai_store_mark_dirty(udpai_store *store, udpai_store_entry *entry)
 {
     udpai_list_remove(&entry->dirty);
-    udpai_list_append(&store->dirty, &entry->dirty);
+    udpai_list_append(&store->marked, &entry->dirty);
 }
 
 udpai_stored *
@@ -182,7 +184,10 @@ udpai_store_next(const udpai_store_entry *entry, size_t *position)
 udpai_stored *
 udpai_store_effective(const udpai_store_entry *entry)
 {
-    return entry->is_effective ? udpai_store_entry_of_origin(entry, entry->reported_by) : NULL;
+    udpai_stored *stored =
+        entry->is_effective ? udpai_store_entry_of_origin(entry, entry->reported_by) : NULL;
+    bool waits = stored && entry->is_frozen && stored->resource != entry->reported;
+    return waits ? NULL : stored;
 }
 
 udpa_resource *

@@ -35,7 +35,9 @@ udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_o
     udpai_map_init(&store->origins, origin_key);
     udpai_map_init(&store->namespaces, namespace_key);
     udpai_map_init(&store->choices, udpai_store_choice_key);
+    udpai_list_init(&store->marked);
     udpai_list_init(&store->dirty);
+    udpai_list_init(&store->waiting);
     udpai_list_init(&store->held_back);
     udpai_list_init(&store->floors.list);
     udpai_list_init(&store->signed_floors.list);
@@ -147,7 +149,8 @@ keep(udpai_store *store, const udpai_stored *stored)
 static void
 settle_reported(udpai_store *store, udpai_store_entry *entry)
 {
-    if (entry->is_reported && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
+    bool stays = entry->is_frozen || (!udpai_store_has_any(entry) && udpai_store_must_stay(entry));
+    if (entry->is_reported && stays)
         (void)udpai_store_hold_reported(store, entry);
     else
         udpai_store_let_go_reported(store, entry);
@@ -222,6 +225,8 @@ take_out(udpai_store *store, udpai_stored *stored)
 static void
 end_stored(udpai_store *store, udpai_stored *stored, bool is_left)
 {
+    if (stored->origin->rank != UDPAI_ORIGIN_PUBLISHER)
+        udpai_store_before_change(store, stored->entry, NULL);
     udpai_store_drop_absence(store, stored, true);
     unkeep(store, stored);
     udpai_store_remember(store, stored->entry, stored->resource, is_left);
@@ -378,6 +383,8 @@ udpai_store_put(udpai_store *store,
     if (stored && udpai_store_is_outdated(stored, resource))
         return UDPA_OK;
     udpa_err err = udpai_store_make_room(store, entry, origin, resource, ret_error);
+    if (err == UDPA_OK && origin->rank != UDPAI_ORIGIN_PUBLISHER)
+        udpai_store_before_change(store, entry, resource);
     if (err == UDPA_OK && !(stored = get_stored(store, origin, entry, deadline_ms != 0))) {
         udpai_store_close_account(store, resource);
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -576,7 +583,7 @@ static void
 free_entries(udpai_store *store)
 {
     udpai_store_recheck_removals(store);
-    UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
+    UDPAI_LIST_FOREACH_SAFE (node, &store->marked) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
         udpai_store_let_go_reported(store, entry);
         entry->is_reported = false;
@@ -591,6 +598,7 @@ udpai_store_free(udpai_store *store)
     if (!store)
         return NULL;
     store->certain = NULL; /* what knew may be freed */
+    udpai_store_forget_frozen(store);
     free_contributions(store);
     udpai_store_forget_all(store);
     free_entries(store);

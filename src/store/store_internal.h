@@ -4,6 +4,7 @@
 #define UDPAI_STORE_INTERNAL_H
 
 #include "base/map.h"
+#include "store/freeze.h"
 #include "store/store.h"
 
 typedef struct udpai_store_type udpai_store_type;
@@ -62,6 +63,7 @@ typedef struct udpai_store_more {
     UDPAI_VECTOR(udpai_stored *) contributions; /* besides the first */
     UDPAI_VECTOR(udpai_floor *) floors;
     uint64_t reported_deadline_ms; /* 0: what was reported does not expire */
+    udpa_resource *restored; /* frozen: to be reported first; NULL: nothing is, or it has been */
 } udpai_store_more;
 
 /* There is one for each name, and most have one contribution: its memory counts. */
@@ -77,6 +79,7 @@ struct udpai_store_entry {
     bool is_reported;
     bool reported_is_held; /* no contribution any more, and counted by itself */
     bool is_effective;     /* what reported_by contributes has been effective since */
+    bool is_frozen;        /* a change of it waits */
     udpai_stored first;
 };
 
@@ -146,9 +149,12 @@ struct udpai_store {
     udpai_map types;
     udpai_map origins;
     udpai_map namespaces;
-    udpai_map choices; /* by name */
-    udpai_list dirty;
-    udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
+    udpai_map choices;  /* by name */
+    udpai_list marked;  /* entries that may have changed; by their `dirty` node, as all of these */
+    udpai_list dirty;   /* those whose changes do not wait */
+    udpai_list waiting; /* frozen ones */
+    size_t n_frozen;    /* these, and frozen ones in the lists before */
+    udpai_list held_back; /* entries whose removal is not certain */
     /* Apart, so that nobody pushes out the memory of signed ones with what needs no signature. */
     udpai_floors floors, signed_floors;
     bool keeps_removals; /* removals go to the durable engine */
@@ -161,6 +167,9 @@ struct udpai_store {
     void *certain_userdata;
     udpai_store_moved_fn moved;
     void *moved_userdata;
+    udpai_store_frozen_fn frozen;
+    void *frozen_userdata;
+    bool has_reported; /* all that there was at the start */
     udpai_store_expired_fn expired;
     void *expired_userdata;
     size_t n_contributions;
@@ -312,6 +321,19 @@ void udpai_store_free_origins(udpai_store *store);
 
 /* changes.c: is it reported, and not certain to be removed? What its authority has removed is. */
 bool udpai_store_must_stay(const udpai_store_entry *entry);
+/* Would anything but a refresh be reported, if this (NULL: nothing) were? */
+bool udpai_store_would_change(const udpai_store_entry *entry, const udpai_stored *now);
+/* 0: what was reported does not expire. */
+uint64_t udpai_store_reported_deadline(const udpai_store_entry *entry);
+
+/* freeze.c: that of what was restored; NULL without memory. */
+udpai_origin *udpai_store_frozen_origin(udpai_store *store);
+/* Before a contribution that is no publisher's is put, or (NULL) goes. */
+void udpai_store_before_change(udpai_store *store,
+                               udpai_store_entry *entry,
+                               const udpa_resource *coming);
+/* Nothing waits any more; before the store is freed. */
+void udpai_store_forget_frozen(udpai_store *store);
 
 /* absence.c */
 void udpai_store_init_absences(udpai_origin *origin);
