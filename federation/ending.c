@@ -232,6 +232,14 @@ udpai_ending_refuse_locked(udpai_removal *received)
                        UDPAI_SHOWN(received->name)));
 }
 
+static void
+refuse_frozen(const udpai_intake *intake, udpai_str type_url, udpai_removal *received)
+{
+    udpa_error *error = NULL;
+    if (udpai_intake_check_frozen(intake, type_url, received->name, &error) != UDPA_OK)
+        udpai_publication_refuse(&received->error, error);
+}
+
 void
 udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *received)
 {
@@ -249,6 +257,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *recei
         removal = removal_of(intake, received, keep);
     else if (!received->statement && keep && gives_generation(intake, type_url, received->name))
         removal = udpai_ending_stamp(intake->receiver, intake->origin, keep);
+    if (keep || removal)
+        refuse_frozen(intake, type_url, received);
     if (received->error && !udpai_intake_is_from_source(intake))
         return; /* the peer is notified of that; of a source the name is removed, whatever its clock
                    shows */

@@ -13,6 +13,7 @@ struct udpai_receiver {
     udpai_context *context;
     struct udpai_lapse *lapse;
     struct udpai_sources *sources;
+    const struct udpai_freezes *freezes;
     struct udpai_access *access;
     struct udpai_signatures *signatures;
     struct udpai_providers *providers;
@@ -98,6 +99,11 @@ udpa_err udpai_intake_check(const udpai_intake *intake,
 udpa_err udpai_intake_check_path(const udpai_intake *intake,
                                  const udpa_resource *resource,
                                  udpa_error **ret_error);
+/* Is the name frozen, and this no source? UDPA_ERR_PRECONDITION. */
+udpa_err udpai_intake_check_frozen(const udpai_intake *intake,
+                                   udpai_str type_url,
+                                   udpai_str name,
+                                   udpa_error **ret_error);
 /* Is it older than what was removed? */
 udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
                                      const udpa_resource *resource,

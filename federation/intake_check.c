@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* May a peer publish a resource, and is it valid? Each is checked by itself. */
 #include "federation/access.h"
+#include "federation/freezes.h"
 #include "federation/reports.h"
 
 #include "federation/intake.h"
@@ -142,6 +143,29 @@ udpai_intake_check_outlived(const udpai_intake *intake,
 }
 
 udpa_err
+udpai_intake_check_frozen(const udpai_intake *intake,
+                          udpai_str type_url,
+                          udpai_str name,
+                          udpa_error **ret_error)
+{
+    return udpai_intake_is_from_source(intake)
+               ? UDPA_OK
+               : udpai_freezes_check(intake->receiver->freezes, type_url, name, ret_error);
+}
+
+/* What its publisher has published before changes nothing: it may have connected again. */
+static udpa_err
+check_frozen(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    udpai_contribution held;
+    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, name, &held) &&
+        udpai_resource_same_payload(held.resource, resource))
+        return UDPA_OK;
+    return udpai_intake_check_frozen(intake, type_url, name, ret_error);
+}
+
+udpa_err
 udpai_intake_check(const udpai_intake *intake,
                    const udpa_resource *resource,
                    udpa_error **ret_error)
@@ -164,6 +188,8 @@ udpai_intake_check(const udpai_intake *intake,
         err = check_version(intake, resource, ret_error);
     if (err == UDPA_OK)
         err = check_replay(intake, resource, ret_error);
+    if (err == UDPA_OK)
+        err = check_frozen(intake, resource, ret_error);
     return err;
 }
 

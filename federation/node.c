@@ -10,6 +10,7 @@
 #include "federation/dynamic.h"
 #include "federation/egress.h"
 #include "federation/epoch.h"
+#include "federation/freezes.h"
 #include "federation/interest.h"
 #include "federation/lapse.h"
 #include "federation/local.h"
@@ -26,6 +27,7 @@
 #include "federation/sync.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
+#include "store/freeze.h"
 
 void
 udpai_node_set_timing(udpai_node *node, const udpai_node_timing *timing)
@@ -373,12 +375,14 @@ flush(udpai_node *node)
     for (int i = 0; node->context.is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
         evaluate(node);
+    udpai_store_hold_frozen(node->context.store);
     commit(node); /* with it, which sources are eligible now */
     udpai_outbox_send_changes(node->outbox);
     udpai_outbox_send_settled(node->outbox);
     udpai_locals_notify_new(node->parts.local);
     if (udpai_outbox_has_changes(node->outbox))
         return;
+    udpai_freezes_settle(node->parts.freezes, udpai_sync_settled(node->parts.sync));
     udpai_locals_notify_complete(node->parts.local);
     if (!udpai_sync_is_unsent(node->parts.sync)) /* else they could receive an uncertain absence */
         udpai_barriers_release(node->barriers);

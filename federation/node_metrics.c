@@ -2,10 +2,12 @@
 #include "federation/node_metrics.h"
 
 #include "federation/accept.h"
+#include "federation/freezes.h"
 #include "federation/node_internal.h"
 #include "federation/source.h"
 #include "federation/source_dynamic.h"
 #include "federation/sync.h"
+#include "store/freeze.h"
 
 static const udpai_str none;
 
@@ -113,6 +115,10 @@ udpai_node_put_metrics(const udpai_node *node, udpai_metric_snapshot *snapshot)
     udpai_node_visit_held(node, put_held, &held);
     udpai_store_visit_types(store, put_type, snapshot);
     put_unsynchronized(node, snapshot);
+    udpai_metric_put(snapshot, UDPAI_METRIC_FREEZES, none,
+                     (double)udpai_freezes_n(node->parts.freezes));
+    udpai_metric_put(snapshot, UDPAI_METRIC_FROZEN_CHANGES, none,
+                     (double)udpai_store_n_frozen(store));
     udpai_metric_put(snapshot, UDPAI_METRIC_STORE_CONTRIBUTIONS, none,
                      (double)udpai_store_n_contributions(store));
     const udpai_store_fill fill = udpai_store_fill_of(store);

@@ -11,6 +11,7 @@
 #include "federation/dynamic.h"
 #include "federation/egress.h"
 #include "federation/epoch.h"
+#include "federation/freezes.h"
 #include "federation/interest.h"
 #include "federation/lapse.h"
 #include "federation/local.h"
@@ -116,6 +117,8 @@ make_ground(udpai_parts *parts)
         err = udpai_epoch_new(&parts->epoch, parts->context);
     if (err == UDPA_OK)
         err = udpai_lapse_new(&parts->lapse, parts->context);
+    if (err == UDPA_OK)
+        err = udpai_freezes_new(&parts->freezes, parts->context);
     if (err == UDPA_OK)
         err = udpai_demand_new(&parts->demand);
     if (err == UDPA_OK)
@@ -290,6 +293,7 @@ udpai_node_free(udpai_node *node)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
     udpai_store_free(node->context.store);
+    udpai_freezes_free(node->parts.freezes);
     udpai_agreement_free(node->parts.agreement);
     udpai_shares_free(node->parts.shares);
     udpai_stamps_free(node->parts.stamps);

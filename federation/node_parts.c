@@ -6,6 +6,7 @@
 #include "federation/clients.h"
 #include "federation/egress.h"
 #include "federation/epoch.h"
+#include "federation/freezes.h"
 #include "federation/held.h"
 #include "federation/local.h"
 #include "federation/mesh.h"
@@ -277,6 +278,7 @@ udpai_node_n_signed(const udpai_node *node)
 void
 udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userdata)
 {
+    udpai_freezes_visit_problems(node->parts.freezes, visit, userdata);
     udpai_twins_visit_problems(udpai_receiver_twins(node->parts.receiver), visit, userdata);
     if (node->replica)
         udpai_replica_visit_problems(node->replica, visit, userdata);

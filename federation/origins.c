@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All contributions to one name, described as udpa.status.v1.OriginsStatus. */
+#include "base/error.h"
 #include "base/strbuf.h"
+#include "federation/freezes.h"
 #include "federation/node_internal.h"
 #include "session/status.h"
+#include "store/freeze.h"
 
 struct description {
     const udpai_node *node;
     udpai_str type_url, name;
+    const udpa_error *frozen; /* NULL: no change of it waits */
     udpai_proto_writer *writer;
 };
 
@@ -52,6 +56,8 @@ put_origins(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes(writer, 2, description.name);
     udpai_store_visit_name(description.node->context.store, description.type_url, description.name,
                            put_each, &description);
+    if (description.frozen)
+        udpai_proto_put_bytes(writer, 4, udpai_str_from(udpa_error_message(description.frozen)));
 }
 
 udpa_bytes *
@@ -60,7 +66,11 @@ udpai_node_describe_origins(const udpai_node *node, udpai_str type_name, udpai_s
     udpai_strbuf type_url = {0};
     udpai_strbuf_puts(&type_url, "type.googleapis.com/");
     udpai_strbuf_str(&type_url, type_name);
-    const struct description description = {node, udpai_strbuf_view(&type_url), name, NULL};
+    UDPA_AUTO(udpa_error_unref) udpa_error *frozen = NULL;
+    const udpai_str url = udpai_strbuf_view(&type_url);
+    if (udpai_store_waits(node->context.store, url, name))
+        (void)udpai_freezes_check(node->parts.freezes, url, name, &frozen);
+    const struct description description = {node, url, name, frozen, NULL};
     udpa_bytes *status =
         udpai_strbuf_failed(&type_url) ? NULL : udpai_proto_encode(put_origins, &description);
     udpai_strbuf_done(&type_url);

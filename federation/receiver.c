@@ -18,6 +18,7 @@ udpai_receiver_new(udpai_receiver **ret_receiver, const udpai_parts *parts, unsi
     receiver->context = parts->context;
     receiver->lapse = parts->lapse;
     receiver->sources = parts->sources;
+    receiver->freezes = parts->freezes;
     receiver->access = parts->access;
     receiver->signatures = parts->signatures;
     receiver->providers = parts->providers;

@@ -7,6 +7,7 @@
 #include "federation/access.h"
 #include "federation/agreement.h"
 #include "federation/epoch.h"
+#include "federation/freezes.h"
 #include "federation/janitor.h"
 #include "federation/mesh.h"
 #include "federation/obsolete.h"
@@ -29,6 +30,7 @@ struct udpai_replica {
     struct udpai_access *access;
     struct udpai_signatures *signatures;
     struct udpai_stamps *stamps;
+    struct udpai_freezes *freezes;
     udpai_janitor *janitor;
     struct udpai_mesh *mesh; /* NULL: it does not know the others */
     struct udpai_sync *sync;
@@ -60,6 +62,7 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
     replica->access = parts->access;
     replica->signatures = parts->signatures;
     replica->stamps = parts->stamps;
+    replica->freezes = parts->freezes;
     replica->mesh = parts->mesh;
     replica->sync = parts->sync;
     replica->agreement = parts->agreement;
@@ -407,6 +410,8 @@ apply_one(udpai_replica *replica, const udpai_durable_op *op)
     udpai_share *share = udpai_shares_find(replica->shares, key);
     if (udpai_stamps_is_key(key))
         return udpai_stamps_take(replica->stamps, op);
+    if (udpai_freezes_is_key(key))
+        return udpai_freezes_take_replicated(replica->freezes, op);
     if (udpai_shares_is_mark_key(key))
         return apply_mark(replica, op);
     if (share)
@@ -481,6 +486,7 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     if (change->is_all) {
         udpai_janitor_show_all(replica->janitor);
         udpai_stamps_clear(replica->stamps);
+        udpai_freezes_clear(replica->freezes);
     }
     if (err == UDPA_OK)
         err = apply_ops(replica, change->batch);
@@ -513,6 +519,15 @@ set_hold(udpai_replica *replica, udpai_replicated *event)
     replica->status.hold = event ? event->hold : NULL;
     if (event && event->hold->revision)
         replica->status.revision = event->hold->revision;
+}
+
+static bool
+is_news(const udpai_replica *replica, const udpai_replicated *event)
+{
+    const udpai_replica_parts parts = {replica->context, replica->stamps, replica->freezes,
+                                       replica->shares};
+    return udpai_replica_hold_is_news(&parts, udpai_epoch_name(replica->epoch), is_partial(replica),
+                                      event);
 }
 
 static void
@@ -621,10 +636,7 @@ udpai_replica_next(udpai_replica *replica)
             take_state(replica, event);
         else if (event->kind == UDPAI_REPLICATED_MEMBERS)
             take_members(replica, event);
-        else if (event->kind == UDPAI_REPLICATED_HOLD &&
-                 udpai_replica_hold_is_news(replica->context, replica->stamps, replica->shares,
-                                            udpai_epoch_name(replica->epoch), is_partial(replica),
-                                            event))
+        else if (event->kind == UDPAI_REPLICATED_HOLD && is_news(replica, event))
             set_hold(replica, event);
         else if (event->kind == UDPAI_REPLICATED_REBALANCE)
             udpai_replica_status_take_rebalance(&replica->status, event);

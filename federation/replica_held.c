@@ -77,21 +77,20 @@ copy_marks(const udpai_shares *shares, udpai_durable_batch *batch)
 }
 
 static udpai_holdings *
-make_holdings(const udpai_context *context,
-              const udpai_stamps *stamps,
-              const udpai_shares *shares,
-              udpai_str set_id)
+make_holdings(const udpai_replica_parts *parts, udpai_str set_id)
 {
+    const udpai_context *context = parts->context;
     UDPA_AUTO(udpai_holdings_free) udpai_holdings *holdings = udpai_alloc(sizeof(*holdings));
     if (!holdings || !(holdings->batch = udpai_durable_batch_new()) ||
         !(holdings->set_id = copy(set_id)))
         return NULL;
-    struct copying copying = {.batch = holdings->batch, .shares = shares};
+    struct copying copying = {.batch = holdings->batch, .shares = parts->shares};
     udpai_store_visit_all(context->store, copy_contribution, &copying);
     if (!copying.has_failed)
         udpai_store_visit_removals(context->store, copy_removal, &copying);
-    if (copying.has_failed || udpai_stamps_copy(stamps, holdings->batch) != UDPA_OK ||
-        copy_marks(shares, holdings->batch) != UDPA_OK)
+    if (copying.has_failed || udpai_stamps_copy(parts->stamps, holdings->batch) != UDPA_OK ||
+        udpai_freezes_copy(parts->freezes, holdings->batch) != UDPA_OK ||
+        copy_marks(parts->shares, holdings->batch) != UDPA_OK)
         return NULL;
     udpai_stamp_expiry(context, holdings->batch);
     holdings->batch->position = context->position;
@@ -101,21 +100,19 @@ make_holdings(const udpai_context *context,
 }
 
 bool
-udpai_replica_hold_is_news(const udpai_context *context,
-                           const udpai_stamps *stamps,
-                           const udpai_shares *shares,
+udpai_replica_hold_is_news(const udpai_replica_parts *parts,
                            udpai_str set_id,
                            bool is_partial,
                            const udpai_replicated *event)
 {
+    const udpai_node_env *env = &parts->context->env;
     if (!event->hold->needs_holdings)
         return true;
-    udpai_holdings *holdings =
-        context->env.hold ? make_holdings(context, stamps, shares, set_id) : NULL;
+    udpai_holdings *holdings = env->hold ? make_holdings(parts, set_id) : NULL;
     if (!holdings)
         return false;
     holdings->is_partial = is_partial;
-    context->env.hold(context->env.userdata, holdings);
+    env->hold(env->userdata, holdings);
     return false;
 }
 

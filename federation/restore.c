@@ -6,6 +6,7 @@
 #include "federation/clients.h"
 #include "federation/directories.h"
 #include "federation/epoch.h"
+#include "federation/freezes.h"
 #include "federation/lapse.h"
 #include "federation/node_internal.h"
 #include "federation/position_fact.h"
@@ -14,6 +15,7 @@
 #include "federation/replica.h"
 #include "federation/shares.h"
 #include "federation/source.h"
+#include "store/freeze.h"
 
 /* NULL: none is configured now. */
 static udpa_err
@@ -170,6 +172,10 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
         return udpai_store_end(node->context.store, op->resource, NULL);
     if (udpai_store_is_seen_key(key))
         return udpai_store_recall(node->context.store, op->resource);
+    if (udpai_store_is_frozen_key(key))
+        return udpai_store_restore_frozen(node->context.store, key, op->resource);
+    if (udpai_freezes_is_key(key))
+        return udpai_freezes_take(node->parts.freezes, op);
     const udpai_expected *expected = expected_of_origin(node, key);
     udpai_str name;
     bool of_source = udpai_source_name_of_key(key, &name);

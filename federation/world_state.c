@@ -46,12 +46,20 @@ is_named(const struct state *state, const udpa_resource *resource)
            udpai_intake_has_entry(state->intake, (udpai_str){"", 0}, name);
 }
 
+/* What a publisher leaves out of its state. */
+static bool
+is_frozen(const struct state *state, const udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_intake_check_frozen(state->intake, udpai_resource_type_url(resource),
+                                     udpai_resource_name(resource), ret_error) != UDPA_OK;
+}
+
 static bool
 stays(void *userdata, const udpa_resource *resource)
 {
     const struct state *state = userdata;
     const part *of = find_part(state, udpai_resource_type_url(resource));
-    return !of || of->is_refused || is_named(state, resource);
+    return !of || of->is_refused || is_named(state, resource) || is_frozen(state, resource, NULL);
 }
 
 /* Each type once: that of its scope, or without one, those that it names. */
@@ -111,22 +119,29 @@ struct refusal {
     bool failed;
 };
 
+static udpa_error *
+too_much(const part *of, const udpa_resource *resource)
+{
+    return udpa_error_new(
+        UDPA_ERR_PRECONDITION, NULL,
+        "'%s' stays: this state of the world leaves out %zu of the %zu resources of type %.*s that "
+        "its publisher has, more than may go at once (limits.max_withdrawal). If it is to go, name "
+        "it in removed_resources of a DeltaPublish",
+        udpa_resource_name(resource), of->n_left_out, of->n_all, UDPAI_SHOWN(of->type_url));
+}
+
 static bool
 refuse(void *userdata, const udpai_contribution *contribution)
 {
     struct refusal *refusal = userdata;
     udpai_publication *publication = refusal->state->intake->publication;
     udpai_str name = udpai_resource_name(contribution->resource);
+    udpa_error *error = NULL;
     const part *of = left_out_of(refusal->state, contribution->resource);
-    if (!of || !of->is_refused)
+    if (!of || !(is_frozen(refusal->state, contribution->resource, &error) || of->is_refused))
         return true;
-    udpa_error *error = udpa_error_new(
-        UDPA_ERR_PRECONDITION, NULL,
-        "'%s' stays: this state of the world leaves out %zu of the %zu resources of type %.*s that "
-        "its publisher has, more than may go at once (limits.max_withdrawal). If it is to go, name "
-        "it in removed_resources of a DeltaPublish",
-        udpa_resource_name(contribution->resource), of->n_left_out, of->n_all,
-        UDPAI_SHOWN(of->type_url));
+    if (!error)
+        error = too_much(of, contribution->resource);
     refusal->failed = udpai_publication_remove(publication, name) != UDPA_OK;
     if (refusal->failed)
         udpa_error_unref(error);
@@ -170,7 +185,7 @@ bound(struct state *state)
             udpai_absence_is_too_much(of->n_left_out, of->n_all, intake->receiver->max_withdrawal);
         if (of->is_refused)
             log_kept(state, of);
-        any |= of->is_refused;
+        any |= of->n_left_out > 0;
     }
     if (any)
         udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, refuse,

@@ -31,7 +31,7 @@ COMBINED = {'whole'}
 PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
-        'note report_subject delegation_read demand directories lapse audit allowlist named_table peers position_fact publishers stamp reading shares '
+        'note report_subject delegation_read demand directories lapse audit freezes allowlist named_table peers position_fact publishers stamp reading shares '
         'health_overlay stamps sync epoch source_table source_facts',
         # rules
         'access signatures signatures_watch',
@@ -54,7 +54,7 @@ PARTS = {
         # what resources configure
         'follower', 'delegation dynamic_source dynamic_sources dynamic_source_read dynamic',
         # the node
-        'barriers places', 'replica_accept replica_held replica_problems replica_sweep janitor obsolete', 'replica_listing', 'replica', 'commits_audit', 'commits commits_replicated', 'outbox', 'listing', 'node_audit', 'files', 'shared_files', 'delete_origin node node_metrics node_new node_parts origins restore sessions',
+        'barriers places', 'replica_accept replica_held replica_problems replica_sweep janitor obsolete', 'replica_listing', 'replica', 'commits_audit', 'commits commits_replicated', 'outbox', 'listing', 'node_audit', 'node_freeze', 'files', 'shared_files', 'delete_origin node node_metrics node_new node_parts origins restore sessions',
     ],
     'endpoint': [
         # the ground
