@@ -91,6 +91,9 @@ ROWS = {
             (of('udpa_unsynchronized_seconds'), '{{instance}}')]),
         ('Held', 'Resources that a source no longer names.', 'short', [
             (of('udpa_source_held'), '{{source}} at {{instance}}')]),
+        ('Frozen', 'Changes that wait since an operator has frozen their names.', 'short', [
+            (of('udpa_frozen_changes'), 'waiting at {{instance}}'),
+            (of('udpa_freezes'), 'freezes of {{instance}}')]),
         ('Updates', 'Of sources and publishers.', 'ops', [
             (rate('udpa_updates_accepted_total', 'type'), '{{type}}'),
             (rate('udpa_updates_rejected_total', 'code'), 'rejected: {{code}}')]),

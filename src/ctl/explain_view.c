@@ -102,9 +102,19 @@ why_not(const contribution_message *it, const contribution_message *effective)
                                                     "before it";
 }
 
+/* The best one of those that have come since. */
+static bool
+waits(const udpai_ctl_explained *explained, const contribution_message *it)
+{
+    return *explained->origins->frozen && it == explained->origins->contributions[0] &&
+           it->eligible && !it->superseded;
+}
+
 static const char *
 why(const udpai_ctl_explained *explained, const contribution_message *it)
 {
+    if (!it->effective && waits(explained, it))
+        return "it waits: the name is frozen";
     return it->effective ? why_effective(explained->origins, it)
                          : why_not(it, effective_of(explained));
 }
@@ -165,6 +175,10 @@ put_fact(udpai_strbuf *out, const udpai_ctl_explained *explained)
         put_served(out, explained);
     else
         put_not_served(out, explained);
+    if (explained->origins && *explained->origins->frozen) {
+        udpai_strbuf_puts(out, "; a change waits: ");
+        udpai_cli_put_text(out, udpai_str_from(explained->origins->frozen));
+    }
 }
 
 static void

@@ -18,6 +18,8 @@ enum {
     IDENTITY,
     NAME,
     LIMIT,
+    BECAUSE,
+    YES,
 };
 
 static const struct argp_option known_options[] = {
@@ -28,6 +30,8 @@ static const struct argp_option known_options[] = {
     {"identity", IDENTITY, "NAME", 0, "audit: of this one; with stars", 0},
     {"name", NAME, "NAME", 0, "audit: about this resource; with stars", 0},
     {"limit", LIMIT, "N", 0, "audit: at most so many records (default 100; with --since all)", 0},
+    {"because", BECAUSE, "TEXT", 0, "freeze: the reason, which publishers are shown", 0},
+    {"yes", YES, NULL, 0, "thaw: do it, and not only show what waits", 0},
     {"interval", INTERVAL, "SECONDS", 0, "top: so long between two blocks (default 1)", 0},
     {0},
 };
@@ -64,6 +68,12 @@ take(int key, char *argument, struct argp_state *state)
             given->audit.limit == 0)
             argp_error(state, "--limit %s: give a number from 1 on", argument);
         return 0;
+    case BECAUSE:
+        given->because = argument;
+        return 0;
+    case YES:
+        given->is_confirmed = true;
+        return 0;
     case STRICT:
         given->is_strict = true;
         return 0;
@@ -89,6 +99,10 @@ udpai_ctl_look_options_check(udpai_ctl_look_options *given,
     if ((audit->since_s || audit->limit || audit->identity || audit->name) &&
         strcmp(command, "audit") != 0)
         argp_error(state, "--since, --identity, --name and --limit go with audit");
+    if (given->because && strcmp(command, "freeze") != 0)
+        argp_error(state, "--because goes with freeze");
+    if (given->is_confirmed && strcmp(command, "thaw") != 0)
+        argp_error(state, "--yes goes with thaw");
     if (given->interval_s == 0)
         given->interval_s = 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `udpactl check`, `audit`, `top` and `bug-report` alone. */
+/* The options of `udpactl check`, `audit`, `top`, `bug-report`, `freeze` and `thaw` alone. */
 #ifndef UDPAI_CTL_LOOK_OPTIONS_H
 #define UDPAI_CTL_LOOK_OPTIONS_H
 
@@ -19,6 +19,8 @@ typedef struct udpai_ctl_look_options {
     const char *file;    /* bug-report: to write; NULL: a new one in this folder */
     const char *log;     /* bug-report: a file of the log; NULL: none */
     bool is_once;        /* top: one block */
+    const char *because; /* freeze: the reason; NULL: not given */
+    bool is_confirmed;   /* thaw: and not only shown */
     uint64_t interval_s; /* top: between two blocks; 0: not given, before the check below */
 } udpai_ctl_look_options;
 

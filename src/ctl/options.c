@@ -60,7 +60,7 @@ static const struct argp_option known_options[] = {
      1},
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
-     "sign: yaml (default) or json; wait, runtime, client, top, audit: table, wide, or json; "
+     "sign: yaml (default) or json; wait, runtime, client, top, audit, thaw: table, wide, or json; "
      "check, "
      "bench: "
      "table or "
@@ -75,7 +75,8 @@ static const struct argp_option known_options[] = {
     {"all", ALL, NULL, 0,
      "get: all resources with authority, version and generation, for apply --restore; yaml; "
      "status, "
-     "clients: the session of this udpactl, too; client: what is as it should be, too",
+     "clients: the session of this udpactl, too; client: what is as it should be, too; freeze: "
+     "endpoints and secrets, too",
      1},
     {"with-secrets", WITH_SECRETS, NULL, 0, "get --all: the payloads of secrets, too; by TLS", 1},
     {"restore", RESTORE, NULL, 0,
@@ -334,7 +335,8 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_two_formats(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    static const char *const verbs[] = {"wait", "runtime", "check", "client", "top", "audit"};
+    static const char *const verbs[] = {"wait", "runtime", "check", "client",
+                                        "top",  "audit",   "thaw"};
     bool has_two = false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
         has_two |= strcmp(given->common.command, verbs[i]) == 0;
@@ -405,12 +407,14 @@ check_restoring(udpai_ctl_options *given, const struct argp_state *state)
                         strcmp(given->common.command, "clients") == 0;
     given->with_own_session = given->is_all && has_sessions;
     given->lists_all = given->is_all && strcmp(given->common.command, "client") == 0;
-    given->is_all &= !has_sessions && !given->lists_all;
+    given->freezes_all = given->is_all && strcmp(given->common.command, "freeze") == 0;
+    given->is_all &= !has_sessions && !given->lists_all && !given->freezes_all;
     if (given->is_all && (!is_get || given->common.arguments.n || given->common.name_space ||
                           given->all_origins || given->common.format != UDPAI_CLI_YAML))
-        argp_error(state,
-                   "--all goes with status, clients, client, and get -o yaml of a node of UDPA, "
-                   "which is of all types and namespaces");
+        argp_error(
+            state,
+            "--all goes with status, clients, client, freeze, and get -o yaml of a node of UDPA, "
+            "which is of all types and namespaces");
     if (given->with_secrets && !given->is_all)
         argp_error(state, "--with-secrets goes with get --all");
     if (given->with_secrets && !given->common.ca)

@@ -24,6 +24,7 @@ typedef struct udpai_ctl_options {
     bool is_following;     /* events */
     bool with_own_session; /* status, clients */
     bool lists_all;        /* client: what is as it should be, too */
+    bool freezes_all;      /* freeze: endpoints and secrets, too */
     bool is_of_tree;       /* clients: of nodes below, too */
     bool all_origins;      /* of get: all contributions, not the effective one alone */
     bool is_rest;

@@ -205,6 +205,32 @@ static const udpai_ctl_verb verbs[] = {
              "\n"
              "  --dry-run              of accept and push: only show what would be lost\n"
              "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"},
+    {.name = "freeze",
+     .run = udpai_ctl_freeze,
+     .summary = "change nothing until it is thawed",
+     .usage = "freeze [NAMESPACE] --because TEXT",
+     .text = "Reject publications, with the text, and let what files and sources change wait:\n"
+             "clients keep what they have. Without NAMESPACE everything is frozen. Endpoints\n"
+             "and secrets go on changing, and so does what clients report. It holds until it\n"
+             "is thawed, also after a restart, and at all replicas.\n"
+             "\n"
+             "  --because TEXT         the reason, which publishers and operators are shown\n"
+             "  --all                  endpoints and secrets, too\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
+             "\n"
+             "Example: udpactl freeze com.acme.shop --because 'incident 4711, ask ops'\n"},
+    {.name = "thaw",
+     .run = udpai_ctl_thaw,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .tables = SORTED_TABLES,
+     .summary = "show what waits since it was frozen, and let it go",
+     .usage = "thaw [NAMESPACE] [--yes]",
+     .text = "Show the changes that wait. With --yes they become effective, and publications\n"
+             "are accepted again. NAMESPACE is what freeze was given.\n"
+             "\n"
+             "  --yes                  thaw it, and not only show what waits\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
+             "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"},
     {.name = "sources",
      .run = udpai_ctl_sources_command,
      .summary = "accept what a source does not name any more",

@@ -189,6 +189,13 @@ only_looks(udpai_str form)
     return is_look;
 }
 
+udpai_str
+udpai_audit_page_actor(const udpai_http_reading *reading, bool by_token)
+{
+    udpai_str name = by_token ? UDPAI_STR("token") : udpai_identity_name(reading->identity);
+    return name.len ? name : UDPAI_STR("an administrator");
+}
+
 void
 udpai_audit_page_note(udpa_endpoint *endpoint, const udpai_http_reading *reading, bool by_token)
 {

@@ -25,6 +25,8 @@ udpa_err udpai_audit_page_read(udpai_audit_page *page,
                                udpai_strbuf *text,
                                udpa_error **ret_error);
 
+/* Who asks: the name of a certificate, or "token", or "an administrator" where none is known. */
+udpai_str udpai_audit_page_actor(const udpai_http_reading *reading, bool by_token);
 /* A page was asked for that does something, and has: a record of it, but of what was only looked
  * at. @p by_token: whoever it was had the token of the admin sockets. */
 void

@@ -9,6 +9,7 @@
 #include "daemon/audit_page.h"
 #include "daemon/delete_page.h"
 #include "daemon/events_page.h"
+#include "daemon/freeze_page.h"
 #include "daemon/health_pages.h"
 #include "daemon/metrics_page.h"
 #include "daemon/page_body.h"
@@ -25,6 +26,8 @@
 #define NAME_OF_SOURCES "udpa.node/source"
 #define NAME_OF_REPLICAS "udpa.node/replica"
 #define NAME_OF_EVENTS "udpa.node/events"
+#define TYPE_OF_FREEZE UDPAI_TYPE_PREFIX "udpa.status.v1.Freeze"
+#define NAME_OF_FREEZE "udpa.node/freeze"
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
 
@@ -62,6 +65,9 @@ enum {
     EVENTS,
     INDEX,
     AUDIT,
+    FREEZES,
+    FREEZE,
+    THAW,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -84,6 +90,9 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [EVENTS] = {.path = "/events"},
     [INDEX] = {.path = "/"},
     [AUDIT] = {.path = "/audit"},
+    [FREEZES] = {.path = "/freezes"},
+    [FREEZE] = {.path = "/freeze", .is_post = true},
+    [THAW] = {.path = "/thaw", .is_post = true},
 };
 
 /* A line of the index for each. */
@@ -107,6 +116,10 @@ static const char *const summaries[UDPAI_PAGES] = {
     [EVENTS] = "what happens to the node, and what is streamed to it, as it comes; ?kind=KIND",
     [INDEX] = "this list",
     [AUDIT] = "who has changed what, as JSON; ?limit, after, before, since, identity, name",
+    [FREEZES] = "what is frozen, and the changes that wait, as JSON; ?prefix",
+    [FREEZE] =
+        "?because=TEXT stops all changes; &prefix=PREFIX of these names, &all also endpoints",
+    [THAW] = "what waits becomes effective; ?prefix=PREFIX as it was frozen",
 };
 
 /* ---- answering ---- */
@@ -162,6 +175,12 @@ check_rules(const udpai_pages *self, const udpai_http_reading *reading, udpa_err
     case EVENTS:
         question.type_url = UDPAI_STR(UDPAI_TYPE_EVENT);
         question.name = UDPAI_STR(NAME_OF_EVENTS);
+        break;
+    case FREEZES:
+    case FREEZE:
+    case THAW:
+        question.type_url = UDPAI_STR(TYPE_OF_FREEZE);
+        question.name = UDPAI_STR(NAME_OF_FREEZE);
         break;
     default:
         break;
@@ -363,6 +382,23 @@ rebalance(const udpai_pages *self,
     return err;
 }
 
+static udpa_err
+freeze_or_thaw(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
+{
+    udpai_node *node = udpai_endpoint_node(self->endpoint);
+    udpai_strbuf form;
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
+    udpai_str asked = udpai_strbuf_view(&form);
+    udpai_str by = udpai_audit_page_actor(reading, reading->access == UDPAI_PAGE_BY_TOKEN);
+    if (err == UDPA_OK)
+        err = reading->page == &udpai_pages_all[FREEZE]
+                  ? udpai_freeze_page(node, asked, by, ret_error)
+                  : udpai_thaw_page(node, asked, ret_error);
+    udpai_strbuf_done(&form);
+    udpai_endpoint_touch(self->endpoint);
+    return err;
+}
+
 /* For load balancers: without rules, as health checks are. */
 static void
 answer_ready(const udpai_pages *self, udpai_http_reading *reading)
@@ -414,74 +450,100 @@ answer_to_all(const udpai_pages *self, udpai_http_reading *reading)
 static bool
 is_no_text(const udpai_http_reading *reading)
 {
-    return reading->page == &udpai_pages_all[METRICS] || reading->page == &udpai_pages_all[EVENTS];
+    size_t page = (size_t)(reading->page - udpai_pages_all);
+    return page == METRICS || page == EVENTS || page == READYZ;
 }
 
 static udpa_err
 answer_otherwise(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
-    return reading->page == &udpai_pages_all[METRICS]
-               ? answer_metrics(self, reading, ret_error)
-               : udpai_events_page(self->plan, self->schema, reading, ret_error);
+    if (reading->page == &udpai_pages_all[METRICS])
+        return answer_metrics(self, reading, ret_error);
+    if (reading->page == &udpai_pages_all[EVENTS])
+        return udpai_events_page(self->plan, self->schema, reading, ret_error);
+    udpai_readyz_page(&self->health, reading);
+    return UDPA_OK;
+}
+
+/* One that does something. */
+static udpa_err
+do_it(const udpai_pages *self,
+      const udpai_http_reading *reading,
+      udpai_strbuf *text,
+      udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    switch (reading->page - udpai_pages_all) {
+    case ACCEPT:
+        return accept_absences(self, reading, text, ret_error);
+    case DELETE:
+        return delete_origin(self, reading, text, ret_error);
+    case REBALANCE:
+        return rebalance(self, reading, text, ret_error);
+    case STORE_ACCEPT:
+    case STORE_PUSH:
+    case STORE_RESEAL:
+    case STORE_MIGRATE:
+        return change_store(self, reading, text, ret_error);
+    case MODIFY:
+        err = modify(self, reading, ret_error);
+        break;
+    default:
+        err = freeze_or_thaw(self, reading, ret_error);
+        break;
+    }
+    udpai_strbuf_puts(text, "OK\n");
+    return err;
+}
+
+/* One that only shows something. */
+static udpa_err
+show(udpai_pages *self,
+     const udpai_http_reading *reading,
+     const char **type,
+     udpai_strbuf *text,
+     udpa_error **ret_error)
+{
+    const udpai_stats_facts facts = {self->endpoint, &self->runtime->runtime,
+                                     udpai_rest_counts(*self->admin), self->n_unauthenticated};
+    size_t page = (size_t)(reading->page - udpai_pages_all);
+    bool is_json = page == RUNTIME || page == FREEZES || page == AUDIT;
+    *type = is_json ? JSON : TEXT;
+    switch (page) {
+    case INDEX:
+        put_index(text);
+        return UDPA_OK;
+    case RUNTIME:
+        udpai_runtime_page(&self->runtime->runtime, self->plan, text);
+        return UDPA_OK;
+    case STORE:
+        return udpai_store_page(self->endpoint, text, ret_error);
+    case FREEZES:
+        return udpai_freezes_page(udpai_endpoint_node(self->endpoint), reading->query, text,
+                                  ret_error);
+    case AUDIT:
+        return udpai_audit_page_read(&self->audit, reading->query, text, ret_error);
+    case STATS:
+        udpai_stats_page(&facts, text);
+        return UDPA_OK;
+    default:
+        udpai_stats_prometheus_page(&facts, text);
+        return UDPA_OK;
+    }
 }
 
 static udpa_err
 answer(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
     udpai_strbuf text = {0};
-    const udpai_runtime *runtime = &self->runtime->runtime;
     const char *type = TEXT;
-    const udpai_stats_facts facts = {self->endpoint, &self->runtime->runtime,
-                                     udpai_rest_counts(*self->admin), self->n_unauthenticated};
     if (answer_to_all(self, reading))
         return UDPA_OK;
     udpa_err err = check_access(self, reading, ret_error);
     if (err || is_no_text(reading))
         return err ? err : answer_otherwise(self, reading, ret_error);
-    switch (reading->page - udpai_pages_all) {
-    case READYZ:
-        udpai_readyz_page(&self->health, reading);
-        return UDPA_OK;
-    case INDEX:
-        put_index(&text);
-        break;
-    case RUNTIME:
-        type = JSON;
-        udpai_runtime_page(runtime, self->plan, &text);
-        break;
-    case MODIFY:
-        err = modify(self, reading, ret_error);
-        udpai_strbuf_puts(&text, "OK\n");
-        break;
-    case ACCEPT:
-        err = accept_absences(self, reading, &text, ret_error);
-        break;
-    case DELETE:
-        err = delete_origin(self, reading, &text, ret_error);
-        break;
-    case STORE:
-        err = udpai_store_page(self->endpoint, &text, ret_error);
-        break;
-    case STORE_ACCEPT:
-    case STORE_PUSH:
-    case STORE_RESEAL:
-    case STORE_MIGRATE:
-        err = change_store(self, reading, &text, ret_error);
-        break;
-    case REBALANCE:
-        err = rebalance(self, reading, &text, ret_error);
-        break;
-    case AUDIT:
-        type = JSON;
-        err = udpai_audit_page_read(&self->audit, reading->query, &text, ret_error);
-        break;
-    case STATS:
-        udpai_stats_page(&facts, &text);
-        break;
-    default:
-        udpai_stats_prometheus_page(&facts, &text);
-        break;
-    }
+    err = reading->page->is_post ? do_it(self, reading, &text, ret_error)
+                                 : show(self, reading, &type, &text, ret_error);
     if (!err && reading->page->is_post)
         udpai_audit_page_note(self->endpoint, reading, reading->access == UDPAI_PAGE_BY_TOKEN);
     if (err)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "endpoint/host.h"
+#include "federation/freeze.h"
 #include "loop/clock.h"
 #include "store/settled.h"
 #include "udpa/status/v1/status.pb-c.h"
@@ -181,6 +182,16 @@ look_at_source(void *userdata, udpai_str name, udpa_bytes *bytes)
     udpa__status__v1__source_status__free_unpacked(status, NULL);
 }
 
+/* It is meant, and clients are served; but it must not be forgotten. */
+static void
+look_at_freeze(void *userdata, const udpai_freeze *freeze)
+{
+    udpai_str prefix = freeze->prefix.len ? freeze->prefix : UDPAI_STR("everything");
+    udpai_ready_report_add(userdata, UDPAI_READY_CONFIGURATION, UDPAI_DEGRADED,
+                           "%.*s is frozen: %.*s", UDPAI_SHOWN(prefix),
+                           UDPAI_SHOWN(freeze->reason));
+}
+
 void
 udpai_readiness_look(udpai_readiness *self, udpai_ready_report *ret_report)
 {
@@ -196,6 +207,7 @@ udpai_readiness_look(udpai_readiness *self, udpai_ready_report *ret_report)
     add_problems(self->problems, UDPAI_FOUND_IN_CERTIFICATES, UDPAI_READY_CONFIGURATION,
                  ret_report);
     add_problems(self->problems, UDPAI_FOUND_IN_DIRECTORIES, UDPAI_READY_CONFIGURATION, ret_report);
+    udpai_node_visit_freezes(udpai_endpoint_node(self->endpoint), look_at_freeze, ret_report);
     look_at_sync(self, ret_report);
     if (udpai_node_visit_sources(udpai_endpoint_node(self->endpoint), look_at_source, ret_report) !=
         UDPA_OK)

@@ -120,6 +120,10 @@
       "Sources and directories that the node still waits for; any: all types.")                    \
     X(UNSYNCHRONIZED_TIME, GAUGE, NONE, NODE, "udpa_unsynchronized_seconds",                       \
       "For how long the node has waited for the first of them; 0: for none.")                      \
+    X(FREEZES, GAUGE, NONE, NODE, "udpa_freezes",                                                  \
+      "Freezes: prefixes of names of which nothing changes until an operator thaws them.")         \
+    X(FROZEN_CHANGES, GAUGE, NONE, NODE, "udpa_frozen_changes",                                    \
+      "Changes of files and sources that wait until their names are thawed.")                      \
     /* the store */                                                                                \
     X(STORE_CONTRIBUTIONS, GAUGE, NONE, NODE, "udpa_store_contributions",                          \
       "Contributions: versions of resources, of each origin one.")                                 \

@@ -50,15 +50,15 @@ def takes_connections(port):
         return False
 
 
-def look_at_new_envoy(stage, acme):
-    """One that begins while the primary is empty."""
+def look_at_new_envoy(stage, acme, backend='backend one'):
+    """One that begins now."""
     envoy = acme.start_envoy('envoy-2')
     port = stage.wait_for('the listener of the second Envoy', envoy.listener_port)
     stage.wait_for('that it listens', lambda: takes_connections(port))
     requests = stage.SteadyRequests(port, per_second=20)
     requests.start()
     try:
-        requests.wait_for('backend one')
+        requests.wait_for(backend)
     except stage.Failure:
         explain(acme, envoy, requests)
         raise

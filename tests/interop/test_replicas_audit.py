@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The audit of several udpad at one etcd: each has the records of all, also one that was killed in the middle, and one
-with an empty disk; and there is no change without its record, nor a record without its change."""
+with an empty disk; and there is no change without its record, nor a record without its change. A freeze at one of them
+is one of all, also of one with an empty disk."""
 import json
 import shutil
 import sys
@@ -68,6 +69,30 @@ def test_admin(replicas):
         one['action'] == 'admin' and one['reason'] == '/runtime_modify?x=1' for one in records(b)), 10)
 
 
+def admin(replica, *arguments):
+    return replica.take(*arguments, '--admin', f'unix:{replica.directory}/admin.sock')
+
+
+def test_freeze(test, replicas):
+    a, b = replicas
+    admin(a, 'freeze', '--because', 'incident 4711')
+    for one in replicas:
+        wait_for(f'{one.name} is frozen', lambda one=one: not publish(test, one, 'frozen'), 5)
+    b.kill_hard()
+    shutil.rmtree(b.directory)
+    b = b.again()
+    wait_for('an empty one is, too', lambda: 'incident 4711' in b.take('status'), 20)
+    check('  and has all', names(b) == names(a))
+    check('  and rejects, too', not publish(test, b, 'frozen'))
+    admin(b, 'thaw', '--yes')
+    for one in (a, b):
+        wait_for(f'{one.name} is thawed', lambda one=one: publish(test, one, f'thawed-{one.name}'), 5)
+    wait_for('who has done that is known everywhere', lambda: all(
+        [one['reason'].split('?')[0] for one in records(replica) if one['action'] == 'admin'] == ['/freeze', '/thaw']
+        for replica in (a, b)), 10)
+    return [a, b]
+
+
 def test_killed(test, replicas):
     """Whatever had no receipt may be there or not: but with its record, or without."""
     a, b = replicas
@@ -111,6 +136,7 @@ def body(test):
     cluster = Cluster(test, program_or_skip(test, test.variant))
     replicas = [Replica(test, cluster, name) for name in 'ab']
     test_all_have_it(test, cluster, replicas)
+    replicas = test_freeze(test, replicas)
     test_admin(replicas)
     replicas = test_killed(test, replicas)
     test_empty_disk(test, replicas)

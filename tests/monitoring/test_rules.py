@@ -353,6 +353,7 @@ SOURCES = [
     Case('UdpaSourceFailedOver: at another node', {
         **LOST, FAIL_OVERS.replace('"a"', '"b"'): late(constant(1, 38), 38)}),
     *gauge_cases('UdpaSourceHeld', 'udpa_source_held', 0, 1, 5 * MINUTE, 'source="core"'),
+    *gauge_cases('UdpaFrozen', 'udpa_freezes', 0, 1, 60 * MINUTE),
     Case('UdpaUpdatesRejected fires', {REJECTED: late(constant(15, 30), 30)}, ('UdpaUpdatesRejected',)),
     Case('UdpaUpdatesRejected fires of a young process', young({REJECTED: late(constant(15, 30), 30)}, 40),
          ('UdpaUpdatesRejected',), {}),
