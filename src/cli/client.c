@@ -78,9 +78,24 @@ udpai_cli_answered(udpai_cli *cli)
 }
 
 static const udpa_error *
-failure(const udpai_cli *cli)
+source_error(const udpai_cli *cli)
 {
     return cli->endpoint ? udpa_endpoint_source_error(cli->endpoint, UDPAI_CLI_SOURCE) : NULL;
+}
+
+/* That it may not know why it waits is no failure of what was asked for. A denial names the type. */
+static bool
+is_of_why(const udpai_cli *cli, const udpa_error *error)
+{
+    return error && cli->is_asked_why && udpa_error_code(error) == UDPA_ERR_DENIED &&
+           strstr(udpa_error_message(error), UDPAI_TYPE_NAME(UDPAI_TYPE_NODE_STATUS));
+}
+
+static const udpa_error *
+failure(const udpai_cli *cli)
+{
+    const udpa_error *error = source_error(cli);
+    return is_of_why(cli, error) ? NULL : error;
 }
 
 static void
@@ -100,15 +115,6 @@ fail_to_connect(udpai_cli *cli, const udpa_error *error)
     udpai_cli_finish(cli, UDPAI_CLI_NO_CONNECTION);
 }
 
-/* Of what was asked for, and not of why that takes so long: a denial names the type. */
-static bool
-is_denial(const udpai_cli *cli, const udpa_error *error)
-{
-    return udpa_error_code(error) == UDPA_ERR_DENIED &&
-           !(cli->is_asked_why &&
-             strstr(udpa_error_message(error), UDPAI_TYPE_NAME(UDPAI_TYPE_NODE_STATUS)));
-}
-
 /* There is no use in waiting for what is not for us. */
 static void
 end_denied(udpai_cli *cli, const udpa_error *error)
@@ -122,7 +128,7 @@ void
 udpai_cli_answered_all(udpai_cli *cli)
 {
     const udpa_error *error = failure(cli);
-    if (error && error != cli->last_error && is_denial(cli, error))
+    if (error && error != cli->last_error && udpa_error_code(error) == UDPA_ERR_DENIED)
         end_denied(cli, error);
     else
         udpai_cli_finish(cli, UDPAI_CLI_GOOD);
@@ -144,13 +150,12 @@ on_look(uv_timer_t *timer)
     udpai_cli *cli = timer->data;
     const udpa_error *error = failure(cli);
     note_server(cli);
+    cli->has_answered |= is_of_why(cli, source_error(cli));
     if (!error || error == cli->last_error)
         return;
     cli->last_error = error;
-    if (is_denial(cli, error))
+    if (udpa_error_code(error) == UDPA_ERR_DENIED)
         end_denied(cli, error);
-    else if (udpa_error_code(error) == UDPA_ERR_DENIED)
-        return;
     else if (is_tried_again(cli))
         udpai_cli_complain("%s (trying again)", udpa_error_message(error));
     else if (!cli->has_answered)
