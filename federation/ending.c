@@ -8,6 +8,7 @@
 #include "federation/stamp.h"
 #include "federation/sync.h"
 #include "federation/take_back.h"
+#include "federation/traces.h"
 #include "model/client_type.h"
 #include "model/name.h"
 #include "model/removal.h"
@@ -51,6 +52,9 @@ static void
 end(const ender *by, udpai_str type_url, udpai_str name, udpa_resource *removal)
 {
     udpai_store *store = by->receiver->context->store;
+    udpai_contribution held;
+    if (by->receiver->traces && udpai_store_get(store, by->origin, type_url, name, &held))
+        udpai_traces_note(by->receiver->traces, type_url, name);
     if (removal)
         (void)udpai_staging_end(by->staging, store, removal, udpai_origin_node(by->origin));
     udpai_staging_leave(by->staging, store, by->origin, type_url, name);

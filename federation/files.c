@@ -10,6 +10,7 @@
 #include "federation/node_internal.h"
 #include "federation/shares.h"
 #include "federation/sync.h"
+#include "federation/traces.h"
 
 /* ---- what was read ---- */
 
@@ -77,7 +78,9 @@ set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     const udpai_listing setting = udpai_listing_of(node, origin, directory);
     const udpai_listed list = udpai_listed_of(directory, source);
+    udpai_traces_begin(node->parts.traces, NULL, source ? directory->source : directory->root);
     udpa_err err = udpai_listing_set(&setting, (udpai_str){0}, &list, ret_error);
+    udpai_traces_end(node->parts.traces);
     udpai_files_log_held(node, source, directory, origin);
     if (source)
         udpai_source_was_read(source, directory);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "federation/provider.h"
+#include "federation/traces.h"
 
 /* ---- finding entries ---- */
 
@@ -272,6 +273,7 @@ udpai_intake_take(udpai_receiver *receiver,
         return;
     }
     refuse_repeated(&intake.index, publication);
+    udpai_traces_begin(receiver->traces, &publication->trace, udpai_peer_name(peer));
     if (udpai_intake_is_from_source(&intake) && udpai_origin_has_absent(intake.origin))
         udpai_source_touch(peer->source); /* what is held may end */
     udpai_intake_removals(&intake);
@@ -281,6 +283,7 @@ udpai_intake_take(udpai_receiver *receiver,
         end_faults(&intake);
     for (size_t i = 0; i < publication->entries.n; i++)
         take_entry(&intake, &publication->entries.items[i]);
+    udpai_traces_end(receiver->traces);
     udpai_intake_ask_unmatched(&intake);
     udpai_outlived_send(&intake);
     udpai_free(intake.index.order);

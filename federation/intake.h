@@ -14,6 +14,7 @@ struct udpai_receiver {
     struct udpai_lapse *lapse;
     struct udpai_sources *sources;
     const struct udpai_freezes *freezes;
+    struct udpai_traces *traces; /* NULL: nothing is traced */
     struct udpai_access *access;
     struct udpai_signatures *signatures;
     struct udpai_providers *providers;

@@ -6,6 +6,7 @@
 
 #include "certs/keyring.h"
 #include "model/acl.h"
+#include "model/span.h"
 #include "reports/health.h"
 #include "store/store.h"
 
@@ -167,6 +168,15 @@ typedef struct udpai_mesh_config {
     size_t n_names;
 } udpai_mesh_config;
 
+/* Which changes are traced (federation/traces.h). */
+typedef struct udpai_traces_config {
+    double ratio;        /* of those that no peer has begun to trace, from 0 to 1 */
+    unsigned per_second; /* at most so many spans begin */
+    /* What has ended; takes it. NULL: nothing is traced. */
+    void (*take)(void *userdata, udpai_span *span);
+    void *userdata;
+} udpai_traces_config;
+
 typedef struct udpai_node_config {
     udpai_str id;
     udpai_str authority; /* of what is read from files */
@@ -186,6 +196,7 @@ typedef struct udpai_node_config {
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */
     bool has_audit;  /* … and records of who has changed them */
+    udpai_traces_config traces;
     /* It has replicas (udpai_node_env.propose), which have this id together; 1 to UDPAI_EPOCH_MAX
      * bytes. Empty: it has none. */
     udpai_str set_id;

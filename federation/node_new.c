@@ -27,6 +27,7 @@
 #include "federation/sources.h"
 #include "federation/stamps.h"
 #include "federation/sync.h"
+#include "federation/traces.h"
 #include "model/client_type.h"
 #include "model/replica_id.h"
 
@@ -110,7 +111,7 @@ make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *conf
 }
 
 static udpa_err
-make_ground(udpai_parts *parts)
+make_ground(udpai_parts *parts, const udpai_node_config *config)
 {
     udpa_err err = udpai_peers_new(&parts->peers, parts->context);
     if (err == UDPA_OK)
@@ -119,6 +120,8 @@ make_ground(udpai_parts *parts)
         err = udpai_lapse_new(&parts->lapse, parts->context);
     if (err == UDPA_OK)
         err = udpai_freezes_new(&parts->freezes, parts->context);
+    if (err == UDPA_OK)
+        err = udpai_traces_new(&parts->traces, parts->context, &config->traces);
     if (err == UDPA_OK)
         err = udpai_demand_new(&parts->demand);
     if (err == UDPA_OK)
@@ -161,7 +164,7 @@ make_local(udpai_parts *parts, udpai_health_policy policy)
 static udpa_err
 make_parts(udpai_parts *parts, const udpai_node_config *config)
 {
-    udpa_err err = make_ground(parts);
+    udpa_err err = make_ground(parts, config);
     if (err == UDPA_OK)
         err = udpai_access_new(&parts->access, parts, config->acl);
     if (err == UDPA_OK)
@@ -294,6 +297,7 @@ udpai_node_free(udpai_node *node)
     udpai_vector_done(&node->forgotten);
     udpai_store_free(node->context.store);
     udpai_freezes_free(node->parts.freezes);
+    udpai_traces_free(node->parts.traces);
     udpai_agreement_free(node->parts.agreement);
     udpai_shares_free(node->parts.shares);
     udpai_stamps_free(node->parts.stamps);

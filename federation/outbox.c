@@ -11,9 +11,11 @@
 #include "federation/report_targets.h"
 #include "federation/sources.h"
 #include "federation/sync.h"
+#include "federation/traces.h"
 
 struct udpai_outbox {
     udpai_context *context;
+    udpai_traces *traces; /* NULL: nothing is traced */
     udpai_demand *demand;
     udpai_sync *sync;
     udpai_sources *sources;
@@ -36,6 +38,7 @@ udpai_outbox_new(udpai_outbox **ret_outbox, const udpai_parts *parts, size_t max
     if (!outbox)
         return UDPA_ERR_NOMEM;
     outbox->context = parts->context;
+    outbox->traces = parts->traces;
     outbox->demand = parts->demand;
     outbox->sync = parts->sync;
     outbox->sources = parts->sources;
@@ -169,6 +172,7 @@ udpai_outbox_send_changes(udpai_outbox *outbox)
     }
     if (!order->changes)
         return;
+    udpai_traces_take(outbox->traces, order->changes, &order->spans);
     outbox->n_changes_ahead++;
     udpai_context_order(outbox->context, UDPAI_TAKE(order));
 }

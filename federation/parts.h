@@ -12,6 +12,7 @@ typedef struct udpai_parts {
     struct udpai_epoch *epoch;           /* which store this node has */
     struct udpai_lapse *lapse;           /* what a restored store knows nothing of */
     struct udpai_freezes *freezes;       /* what operators have frozen */
+    struct udpai_traces *traces;         /* changes that are traced; NULL: none are */
     struct udpai_demand *demand;         /* all subscriptions */
     struct udpai_sync *sync;             /* what is synchronized */
     struct udpai_stamps *stamps;         /* generations of a set; NULL: there are no replicas */

@@ -7,6 +7,7 @@
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/stamps.h"
+#include "federation/traces.h"
 #include "model/client_type.h"
 #include "model/name.h"
 
@@ -213,6 +214,18 @@ udpai_intake_stage(const udpai_receiver *receiver,
                              ret_error);
 }
 
+/* For its trace. */
+static void
+note_change(udpai_receiver *receiver, const udpai_origin *origin, const udpa_resource *resource)
+{
+    udpai_contribution held;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    if (receiver->traces &&
+        !(udpai_store_get(receiver->context->store, origin, type_url, name, &held) &&
+          udpai_resource_same_payload(held.resource, resource)))
+        udpai_traces_note(receiver->traces, type_url, name);
+}
+
 udpa_err
 udpai_intake_put(udpai_receiver *receiver,
                  udpai_origin *origin,
@@ -238,6 +251,7 @@ udpai_intake_put(udpai_receiver *receiver,
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     note_path(receiver, stamped);
+    note_change(receiver, origin, stamped);
     err = udpai_signatures_pass(receiver->signatures, origin, &stamped, ret_error);
     if (err == UDPA_OK)
         err = check_removed(receiver, origin, stamped, options->staging, ret_error);

@@ -19,6 +19,7 @@ udpai_receiver_new(udpai_receiver **ret_receiver, const udpai_parts *parts, unsi
     receiver->lapse = parts->lapse;
     receiver->sources = parts->sources;
     receiver->freezes = parts->freezes;
+    receiver->traces = parts->traces;
     receiver->access = parts->access;
     receiver->signatures = parts->signatures;
     receiver->providers = parts->providers;

@@ -8,6 +8,7 @@
 #include "federation/node_internal.h"
 #include "federation/replica.h"
 #include "federation/shares.h"
+#include "federation/traces.h"
 
 udpa_err
 udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str source_name)
@@ -106,7 +107,9 @@ stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
     udpai_listed list = udpai_listed_of(directory, source);
     if (share->accepts)
         list.max_withdrawal = 100;
+    udpai_traces_begin(node->parts.traces, NULL, udpai_origin_key(share->origin));
     udpa_err err = udpai_listing_set(&setting, (udpai_str){0}, &list, &error);
+    udpai_traces_end(node->parts.traces);
     if (err != UDPA_OK && err != UDPA_ERR_NOMEM && share->is_new)
         udpai_log(UDPA_LOG_ERROR, udpai_share_part(share),
                   UDPAI_SHARE_TEXT ": rejected in part: %s", UDPAI_SHARE_SHOWN(share),

@@ -24,6 +24,7 @@ typedef struct measured {
     const type *type;
     udpai_mark_outcome outcome; /* so far */
     uint64_t took_ms, due_ms;
+    udpai_span *span; /* it is measured for this alone; NULL: it is one of those that are counted */
 } measured;
 
 typedef struct propagation {
@@ -57,13 +58,28 @@ drop(propagation *self, measured *one)
 {
     udpai_list_remove(&one->node);
     self->n_open--;
+    udpai_span_free(one->span);
     udpai_free(one);
+}
+
+static void
+end_span(const propagation *self, measured *one)
+{
+    udpai_span *span = UDPAI_TAKE(one->span);
+    span->outcome = outcomes[one->outcome] ? outcomes[one->outcome] : "unsubscribed";
+    span->end_us = span->effective_us + (int64_t)one->took_ms * 1000;
+    self->options.take_span(self->options.span_userdata, span);
 }
 
 static void
 count(propagation *self, measured *one)
 {
     udpai_meters *meters = self->options.meters;
+    if (one->span) {
+        end_span(self, one);
+        drop(self, one);
+        return;
+    }
     if (one->outcome == UDPAI_MARK_ACKNOWLEDGED)
         udpai_meter_observe_many(
             udpai_meters_get(meters, UDPAI_METRIC_PROPAGATION_TIME, one->type->url),
@@ -119,6 +135,10 @@ on_report(udpai_service *service, udpai_report *report)
     measured *one = find(self, report->ticket);
     if (one) {
         one->outcome = report->outcome > one->outcome ? report->outcome : one->outcome;
+        if (one->span && report->address && report->took_ms >= one->took_ms) {
+            udpa_bytes_unref(one->span->last);
+            one->span->last = UDPAI_TAKE(report->address);
+        }
         one->took_ms = report->took_ms > one->took_ms ? report->took_ms : one->took_ms;
         if (--one->n_unreported == 0)
             count(self, one);
@@ -227,7 +247,7 @@ static void
 mark(propagation *self, udpai_order *order, const batch *what)
 {
     measured *one = udpai_alloc(sizeof(*one));
-    const udpai_change_mark put = {self->last_number + 1, what->last};
+    const udpai_change_mark put = {.number = self->last_number + 1, .change = what->last};
     if (!one || !udpai_vector_push(&order->marks, put)) {
         udpai_free(one);
         return;
@@ -245,6 +265,39 @@ mark(propagation *self, udpai_order *order, const batch *what)
     self->n_open++;
 }
 
+/* Without memory it is not traced; beyond the bound, nobody knows how long it takes. */
+static void
+mark_span(propagation *self, udpai_order *order, udpai_span *span, bool has_room)
+{
+    const udpai_change_mark put = {self->last_number + 1, span->change, span->trace};
+    measured *one = has_room ? udpai_alloc(sizeof(*one)) : NULL;
+    if (!one || !udpai_vector_push(&order->marks, put)) {
+        udpai_free(one);
+        span->outcome = "unmeasured";
+        span->end_us = span->effective_us;
+        self->options.take_span(self->options.span_userdata, span);
+        return;
+    }
+    *one = (measured){
+        .number = ++self->last_number,
+        .n_unreported = self->options.n_sides,
+        .span = span,
+        .due_ms = self->options.wheel->now_ms + PATIENCE_MS,
+    };
+    udpai_list_init(&one->node);
+    udpai_list_append(&self->open, &one->node);
+    self->n_open++;
+}
+
+static void
+mark_spans(propagation *self, udpai_order *order)
+{
+    udpai_list *at;
+    for (size_t n = 0; (at = udpai_list_pop(&order->spans)); n++)
+        mark_span(self, order, UDPAI_LIST_ENTRY(at, udpai_span, node),
+                  n < UDPAI_TRACED_MAX && self->n_open < UDPAI_PROPAGATION_OPEN_MAX);
+}
+
 void
 udpai_propagation_mark(udpai_service *service, udpai_order *order)
 {
@@ -252,6 +305,7 @@ udpai_propagation_mark(udpai_service *service, udpai_order *order)
     if (!service)
         return;
     propagation *self = of(service);
+    mark_spans(self, order);
     sort(self, order->changes, &all);
     for (size_t i = 0; i < all.n && may_mark(self); i++)
         mark(self, order, &all.items[i]);
@@ -266,8 +320,13 @@ free_service(udpai_service *service)
     propagation *self = of(service);
     size_t at = 0;
     type *one;
-    while (!udpai_list_empty(&self->open))
-        drop(self, UDPAI_LIST_ENTRY(self->open.next, measured, node));
+    while (!udpai_list_empty(&self->open)) {
+        measured *left = UDPAI_LIST_ENTRY(self->open.next, measured, node);
+        left->outcome = UDPAI_MARK_GONE; /* and so are all clients */
+        if (left->span)
+            end_span(self, left);
+        drop(self, left);
+    }
     while ((one = udpai_map_next(&self->types, &at)))
         udpai_free(one);
     udpai_map_done(&self->types);

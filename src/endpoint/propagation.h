@@ -24,6 +24,9 @@ typedef struct udpai_propagation_options {
     /* Streams of clients, of all stream sides. */
     uint64_t (*count)(void *userdata);
     void *userdata;
+    /* Takes what has ended of spans; NULL: nothing is traced. */
+    void (*take_span)(void *userdata, udpai_span *span);
+    void *span_userdata;
 } udpai_propagation_options;
 
 udpa_err udpai_propagation_new(udpai_service **ret_service,

@@ -216,6 +216,8 @@ make_propagation(udpai_service **ret_service,
         .n_sides = 1 + settings->n_workers,
         .count = count_clients,
         .userdata = endpoint,
+        .take_span = settings->node.traces.take,
+        .span_userdata = settings->node.traces.userdata,
     };
     return settings->node.is_endpoint ? UDPA_OK : udpai_propagation_new(ret_service, &options);
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/vector.h"
 #include "model/resource.h"
+#include "model/trace.h"
 
 typedef struct udpai_publication_entry {
     /* In a refresh the Any is empty, or has a type URL only: the rest has what is refreshed. */
@@ -45,6 +46,7 @@ typedef struct udpai_publication {
     UDPAI_VECTOR(udpai_removal) removals;
     uint64_t commit;   /* the sender's store has come so far; 0: it has not sent it */
     size_t size_bytes; /* of the message it came in */
+    udpai_trace trace; /* what it belongs to, as its peer states */
 } udpai_publication;
 
 udpai_publication *udpai_publication_new(void);

@@ -121,6 +121,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_timer_cancel(&hub->retry);
     udpai_timer_cancel(&hub->barrier.end);
     udpai_marks_done(&hub->marks);
+    udpai_recent_traces_done(&hub->traces);
     udpai_debts_done(&hub->debts);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
@@ -140,6 +141,23 @@ udpai_hub_free(udpai_hub *hub)
 
 /* ---- the mirror ---- */
 
+static void
+note_traces(udpai_hub *hub, const udpai_order *order)
+{
+    for (size_t i = 0; i < order->marks.n; i++) {
+        const udpai_change_mark *mark = &order->marks.items[i];
+        const udpai_change *change = udpai_change_set_at(order->changes, mark->change);
+        const udpai_recent_trace added = {
+            .trace = mark->trace,
+            .resource = change->resource,
+            .is_removal = change->kind == UDPAI_CHANGE_REMOVE,
+            .since_ms = hub->wheel->now_ms,
+        };
+        if (udpai_trace_is_set(&mark->trace))
+            udpai_recent_traces_add(&hub->traces, &added);
+    }
+}
+
 static udpa_err
 follow(udpai_hub *hub, udpai_order *order)
 {
@@ -152,6 +170,7 @@ follow(udpai_hub *hub, udpai_order *order)
     if (err == UDPA_OK) {
         udpai_hub_report(hub, UDPAI_TAKE(order->answer));
         udpai_marks_begin(&hub->marks, order, hub->last_id);
+        note_traces(hub, order);
     }
     return err;
 }

@@ -328,6 +328,9 @@ typedef struct udpai_asked_for {
     bool is_wildcard;
 } udpai_asked_for;
 
+/* The trace of what is to be sent, if some of it was changed by one not long ago; NULL: by none. */
+const udpai_trace *udpai_hub_trace_of(udpai_hub *hub, const udpai_render *what);
+
 /* May the peer ask for it at all? What it sees is a matter of its visibility. UDPA_ERR_DENIED: no;
  * it is counted and logged. */
 udpa_err udpai_session_check_subscription(udpai_session *session,

@@ -12,6 +12,7 @@
 #include "session/marks.h"
 #include "session/owed.h"
 #include "session/own_events.h"
+#include "session/recent_traces.h"
 #include "session/stream_barrier.h"
 
 struct udpai_hub {
@@ -32,6 +33,7 @@ struct udpai_hub {
     udpai_own_events own_events;
     udpai_introduction introduction;
     udpai_marks marks;
+    udpai_recent_traces traces;
     udpai_debts debts;
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */

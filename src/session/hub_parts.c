@@ -127,3 +127,9 @@ udpai_hub_traffic(udpai_hub *hub, udpai_str type_url)
 {
     return udpai_traffic_table_find(&hub->traffic, type_url);
 }
+
+const udpai_trace *
+udpai_hub_trace_of(udpai_hub *hub, const udpai_render *what)
+{
+    return hub->traces.n ? udpai_recent_traces_find(&hub->traces, what, hub->wheel->now_ms) : NULL;
+}

@@ -17,13 +17,14 @@ typedef struct mark {
     udpa_resource *resource;
     uint64_t since_ms, last_session;
     uint64_t place; /* of the fan-out, with the change and all that came with it */
-    bool is_removal;
+    bool is_removal, is_traced;
 } mark;
 
 typedef struct look {
     const mark *mark;
     size_t n_acknowledged, n_rejected;
     bool is_open;
+    const udpai_session *waits_for; /* while it is open */
 } look;
 
 static void
@@ -83,6 +84,7 @@ on_ack(void *userdata, const udpai_resource_ack *ack)
     if (!has_say)
         return true;
     bool is_same = one->is_removal == !ack->resource;
+    self->waits_for = session;
     judge(self, session, ack,
           is_same && udpai_subscription_has_answered(ack->subscription, unanswered, one->place,
                                                      one->is_removal));
@@ -96,6 +98,19 @@ look_at(const mark *one)
     (void)udpai_fanout_visit_acks(one->marks->fanout, udpai_resource_type_url(one->resource),
                                   udpai_resource_name(one->resource), on_ack, &self);
     return self;
+}
+
+/* The one that was waited for last was the last one. */
+static void
+note_last(mark *one, const udpai_session *session)
+{
+    const udpai_node_info *peer = session->ops->peer ? session->ops->peer(session) : NULL;
+    udpai_str id = peer ? udpai_node_info_parts(peer)->id : (udpai_str){0};
+    udpa_bytes *text = NULL;
+    if (id.len == 0 || udpa_bytes_new(&text, id.data, id.len) != UDPA_OK)
+        return;
+    udpa_bytes_unref(one->report->address);
+    one->report->address = text;
 }
 
 static void
@@ -125,6 +140,8 @@ on_next(udpai_timer *timer)
 {
     mark *one = UDPAI_CONTAINER_OF(timer, mark, next);
     const look now = look_at(one);
+    if (now.is_open && one->is_traced)
+        note_last(one, now.waits_for);
     if (now.is_open && one->marks->wheel->now_ms < one->since_ms + UDPAI_MARK_PATIENCE_MS)
         set_next(one);
     else if (now.is_open)
@@ -172,7 +189,11 @@ begin(udpai_marks *marks,
     one->since_ms = order->since_ms;
     one->last_session = last_session;
     one->place = udpai_fanout_place(marks->fanout);
-    if (look_at(one).is_open)
+    one->is_traced = udpai_trace_is_set(&what->trace);
+    const look now = look_at(one);
+    if (now.is_open && one->is_traced)
+        note_last(one, now.waits_for);
+    if (now.is_open)
         set_next(one);
     else
         end(one, UDPAI_MARK_UNSUBSCRIBED);

@@ -106,6 +106,7 @@ udpai_order_new(udpai_order_kind kind)
         return NULL;
     order->kind = kind;
     udpai_list_init(&order->node);
+    udpai_list_init(&order->spans);
     udpai_report_kind answer = kind_of_answer(kind);
     if (answer == UDPAI_REPORT_KINDS)
         return order;
@@ -133,6 +134,7 @@ udpai_order_free(udpai_order *order)
         udpa_bytes_unref(order->answers.items[i]);
     udpai_vector_done(&order->answers);
     udpai_vector_done(&order->marks);
+    udpai_spans_free(&order->spans);
     udpai_free(order);
     return NULL;
 }

@@ -10,6 +10,7 @@
 #include "model/identity.h"
 #include "model/node_info.h"
 #include "model/publication.h"
+#include "model/span.h"
 #include "store/change_set.h"
 #include "store/settled.h"
 #include "wire/message.h"
@@ -63,10 +64,12 @@ typedef enum udpai_order_kind {
 /* A change of the set whose way to its subscribers is measured (session/marks.h). */
 typedef struct udpai_change_mark {
     uint64_t number;
-    size_t change; /* its index in the set */
+    size_t change;     /* its index in the set */
+    udpai_trace trace; /* that it belongs to, if it is sampled */
 } udpai_change_mark;
 
-#define UDPAI_MARKS_MAX 16 /* of one set: each type has one */
+#define UDPAI_MARKS_MAX 16 /* of one set: each type has one, */
+#define UDPAI_TRACED_MAX 8 /* and so many traces */
 
 typedef enum udpai_mark_outcome {
     UDPAI_MARK_UNSUBSCRIBED, /* nobody has a say */
@@ -86,6 +89,7 @@ typedef struct udpai_order {
     size_t place; /* CHANGES: how far it has come, see udpai_fanout_apply() */
     UDPAI_VECTOR(udpai_change_mark) marks; /* CHANGES: of some of them, */
     uint64_t since_ms; /* and since when the first waits, by the clock of all processes */
+    udpai_list spans;  /* CHANGES: of traced changes (model/span.h); of the loop alone */
     /* CHANGES, SETTLED, STATUS, ACKNOWLEDGEMENTS: made in time, for it must be given. */
     struct udpai_report *answer;
     udpai_settled *settled;
@@ -152,7 +156,8 @@ typedef struct udpai_report {
     uint64_t session,
         link; /* CENSUS, BARRIER: a number that sessions of this stream side might have */
     udpai_identity *identity; /* OPENED; NULL: none was presented */
-    udpa_bytes *address;      /* OPENED: the peer's, for people */
+    udpa_bytes *address;      /* OPENED: the peer's, for people. MARK of a trace: the node id of
+                               * the client that was last; NULL: it was done at once */
     udpai_node_info *info;    /* NODE; CLIENTS: one Node for all of them, NULL: none was sent */
     udpa_bytes *name_space;   /* CLIENTS: that they share */
     bool is_client;           /* OPENED: the peer reports, and cannot be a ConfigSource */

@@ -76,7 +76,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_EVENTS_DEMAND] = {true, 0, 0},
     [UDPAI_REPORT_DEMAND] = {true, HAS_SUBSCRIPTION, 0},
     [UDPAI_REPORT_BARRIER] = {true, 0, 0},
-    [UDPAI_REPORT_MARK] = {true, 0, 0},
+    [UDPAI_REPORT_MARK] = {true, 0, HAS_ADDRESS},
 };
 
 static bool
@@ -153,6 +153,7 @@ put_marks(udpai_proto_writer *writer, const udpai_order *order)
     for (size_t i = 0; i < order->marks.n; i++) {
         udpai_proto_put_bare_number(writer, order->marks.items[i].number);
         udpai_proto_put_bare_number(writer, order->marks.items[i].change);
+        udpai_transfer_put_trace(writer, &order->marks.items[i].trace);
     }
 }
 
@@ -344,13 +345,14 @@ static void
 take_marks(udpai_transfer_reader *reader, udpai_order *order)
 {
     order->since_ms = udpai_transfer_take_number(reader, UINT64_MAX);
-    size_t n = (size_t)udpai_transfer_take_number(reader, UDPAI_MARKS_MAX);
+    size_t n = (size_t)udpai_transfer_take_number(reader, UDPAI_MARKS_MAX + UDPAI_TRACED_MAX);
     size_t n_changes = order->changes ? udpai_change_set_size(order->changes) : 0;
     if (n && n_changes == 0)
         udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "it has marks of no change");
     for (size_t i = 0; i < n && reader->err == UDPA_OK; i++) {
         udpai_change_mark mark = {.number = udpai_transfer_take_number(reader, UINT64_MAX)};
         mark.change = (size_t)udpai_transfer_take_number(reader, n_changes - 1);
+        mark.trace = udpai_transfer_take_trace(reader);
         if (!udpai_vector_push(&order->marks, mark))
             udpai_transfer_out_of_memory(reader);
     }

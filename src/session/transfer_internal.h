@@ -50,6 +50,10 @@ udpa_bytes *udpai_transfer_share_node(udpai_transfer_reader *reader, udpai_str n
 
 void udpai_transfer_put_texts(udpai_proto_writer *writer, const udpai_str *texts, size_t n);
 
+/* Nothing but a byte for none. */
+void udpai_transfer_put_trace(udpai_proto_writer *writer, const udpai_trace *trace);
+udpai_trace udpai_transfer_take_trace(udpai_transfer_reader *reader);
+
 void udpai_transfer_put_error(udpai_proto_writer *writer, const udpa_error *error);
 udpa_error *udpai_transfer_take_error(udpai_transfer_reader *reader);
 

@@ -24,6 +24,26 @@ enum {
 };
 
 void
+udpai_transfer_put_trace(udpai_proto_writer *writer, const udpai_trace *trace)
+{
+    char room[UDPAI_TRACEPARENT_LEN];
+    udpai_str text = {room, udpai_trace_is_set(trace) ? sizeof(room) : 0};
+    if (text.len)
+        udpai_trace_write(trace, room);
+    udpai_proto_put_bare_bytes(writer, text);
+}
+
+udpai_trace
+udpai_transfer_take_trace(udpai_transfer_reader *reader)
+{
+    udpai_trace trace = {0};
+    udpai_str text = udpai_transfer_take_bytes(reader);
+    if (text.len && !udpai_trace_read(text, &trace))
+        udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a trace is none");
+    return trace;
+}
+
+void
 udpai_transfer_put_error(udpai_proto_writer *writer, const udpa_error *error)
 {
     udpai_proto_put_bare_number(writer, (uint64_t)(0 - (int64_t)udpa_error_code(error)));

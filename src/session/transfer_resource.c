@@ -277,6 +277,7 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
     udpai_proto_put_bare_number(writer, publication->waits_behind);
     udpai_proto_put_bare_number(writer, publication->commit);
     udpai_proto_put_bare_number(writer, publication->size_bytes);
+    udpai_transfer_put_trace(writer, &publication->trace);
     udpai_proto_put_bare_number(writer, publication->entries.n);
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpai_publication_entry *entry = &publication->entries.items[i];
@@ -346,6 +347,8 @@ take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is
     publication->waits_behind = (uint32_t)udpai_transfer_take_number(reader, UINT32_MAX);
     publication->commit = udpai_transfer_take_number(reader, UINT64_MAX);
     publication->size_bytes = udpai_transfer_take_number(reader, SIZE_MAX);
+    if (err == UDPA_OK)
+        publication->trace = udpai_transfer_take_trace(reader);
     size_t n = err == UDPA_OK ? udpai_transfer_take_count(reader, RESOURCE_LEAST + 2) : 0;
     for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
         err = take_entry(reader, publication, is_new);

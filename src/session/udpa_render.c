@@ -118,6 +118,14 @@ add_removals(const struct udpa_renderer *self, const udpai_render *what, struct 
     return made;
 }
 
+/* What all streams that share the body are sent is of the same one. */
+static const udpai_trace *
+trace_of(const udpai_render *what)
+{
+    const udpai_session *session = udpai_subscription_subscriber(what->subscription)->userdata;
+    return session ? udpai_hub_trace_of(session->hub, what) : NULL;
+}
+
 static udpa_err
 compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
 {
@@ -141,6 +149,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
         .complete = what->complete,
         .waits = self->extended ? what->waits : (udpai_str){0},
         .waits_behind = self->extended ? what->waits_behind : 0,
+        .trace = self->extended ? trace_of(what) : NULL,
     };
     made = made && udpai_body_add_part(body, udpai_publish_compose(&plan));
     udpai_vector_done(&items);

@@ -24,6 +24,7 @@ enum { /* field numbers of UdpaMessage and below */
     DELTA_REMOVED_GENERATIONS = 9,
     DELTA_REMOVED_SIGNATURES = 11,
     DELTA_REMOVED_FROM = 12,
+    DELTA_TRACE = 10,
     DELTA_COMMIT = 14,
     DELTA_WAITS_BEHIND = 15,
 };
@@ -171,6 +172,11 @@ put_delta(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, DELTA_NAMESPACE, plan->name_space);
     put_removals(writer, plan);
     udpai_proto_put_raw(writer, plan->waits);
+    if (plan->trace) {
+        char room[UDPAI_TRACEPARENT_LEN];
+        udpai_trace_write(plan->trace, room);
+        udpai_proto_put_bytes(writer, DELTA_TRACE, (udpai_str){room, sizeof(room)});
+    }
     udpai_proto_put_varint_opt(writer, DELTA_COMMIT, plan->commit);
     udpai_proto_put_varint_opt(writer, DELTA_WAITS_BEHIND, plan->waits_behind);
 }

@@ -43,7 +43,8 @@ typedef struct udpai_publish_plan {
     bool complete;
     udpai_str waits; /* fields of a DeltaPublish */
     uint32_t waits_behind;
-    uint64_t commit; /* 0: none */
+    uint64_t commit;          /* 0: none */
+    const udpai_trace *trace; /* NULL: none */
 } udpai_publish_plan;
 
 /* UdpaMessage.publish.delta up to its nonce, the tail of which must follow; NULL without memory. */

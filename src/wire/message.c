@@ -342,6 +342,8 @@ fill_publication(udpai_decoder *decoder,
     if (err == UDPA_OK)
         err = udpai_publication_set(&publication->name_space, udpai_str_from(view->name_space));
     publication->commit = view->delta && extended ? view->delta->commit : 0;
+    if (view->delta && extended)
+        (void)udpai_trace_read(udpai_str_from(view->delta->trace), &publication->trace);
     if (view->delta && extended && err == UDPA_OK)
         err = take_waits(publication, view->delta);
     if (view->delta && err == UDPA_OK)

@@ -134,10 +134,11 @@ fake_hub_apply(fake_hub *self, udpai_change_set *changes)
     assert_non_null(order);
     order->changes = changes;
     order->since_ms = self->wheel.now_ms;
-    const udpai_change_mark mark = {self->mark, udpai_change_set_size(changes) - 1};
+    const udpai_change_mark mark = {self->mark, udpai_change_set_size(changes) - 1, self->trace};
     if (mark.number)
         assert_true(udpai_vector_push(&order->marks, mark));
     self->mark = 0;
+    self->trace = (udpai_trace){0};
     udpai_hub_order(self->hub, order);
 }
 

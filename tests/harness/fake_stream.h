@@ -15,6 +15,7 @@ typedef struct fake_hub {
     udpai_list reports; /* of udpai_report; the oldest first */
     size_t n_reports, n_wakes;
     uint64_t mark;                  /* of the next change set, for its last change; 0: none */
+    udpai_trace trace;              /* that it belongs to */
     UDPAI_VECTOR(uint64_t) dialled; /* links, in order */
 } fake_hub;
 

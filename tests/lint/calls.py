@@ -31,7 +31,7 @@ COMBINED = {'whole'}
 PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
-        'note report_subject delegation_read demand directories lapse audit freezes allowlist named_table peers position_fact publishers stamp reading shares '
+        'note report_subject delegation_read demand directories lapse audit freezes traces allowlist named_table peers position_fact publishers stamp reading shares '
         'health_overlay stamps sync epoch source_table source_facts',
         # rules
         'access signatures signatures_watch',

@@ -18,13 +18,31 @@ count(void *userdata)
     return n_clients;
 }
 
+static udpai_span *ended; /* the last one */
+static size_t n_ended;
+
+static void
+take_span(void *userdata, udpai_span *span)
+{
+    (void)userdata;
+    udpai_span_free(ended);
+    ended = span;
+    n_ended++;
+}
+
 static void
 begin_with(size_t n_sides)
 {
     udpai_wheel_init(&wheel, 1000);
     n_clients = 10;
     assert_ok(udpai_meters_new(&meters));
-    const udpai_propagation_options options = {&wheel, meters, n_sides, count, NULL};
+    const udpai_propagation_options options = {
+        .wheel = &wheel,
+        .meters = meters,
+        .n_sides = n_sides,
+        .count = count,
+        .take_span = take_span,
+    };
     assert_ok(udpai_propagation_new(&service, &options));
 }
 
@@ -102,6 +120,47 @@ report(uint64_t number, udpai_mark_outcome outcome, uint64_t took_ms)
     of->outcome = outcome;
     of->took_ms = took_ms;
     assert_true(udpai_service_report(service, of));
+}
+
+/* ---- spans ---- */
+
+static void
+add_span(udpai_order *order, size_t change)
+{
+    udpai_span *span = udpai_span_new();
+    assert_non_null(span);
+    span->trace = (udpai_trace){{1}, {(uint8_t)(change + 1)}, true};
+    span->effective_us = 1000000;
+    span->change = change;
+    udpai_list_append(&order->spans, &span->node);
+}
+
+static void
+report_last(uint64_t number, udpai_mark_outcome outcome, uint64_t took_ms, const char *last)
+{
+    udpai_report *of = udpai_report_new(UDPAI_REPORT_MARK);
+    assert_non_null(of);
+    of->ticket = number;
+    of->outcome = outcome;
+    of->took_ms = took_ms;
+    if (last)
+        assert_ok(udpa_bytes_new(&of->address, last, strlen(last)));
+    assert_true(udpai_service_report(service, of));
+}
+
+static uint64_t
+mark_span_of(size_t change)
+{
+    UDPA_AUTO(udpai_order_free) udpai_order *order = make_order("CE");
+    add_span(order, change);
+    udpai_propagation_mark(service, order);
+    assert_true(udpai_list_empty(&order->spans));
+    const udpai_change_mark *first = &order->marks.items[0];
+    assert_int_equal(first->change, change);
+    assert_int_equal(first->trace.span[0], change + 1);
+    assert_int_equal(order->marks.n, 3); /* and those that are counted */
+    assert_false(udpai_trace_is_set(&order->marks.items[1].trace));
+    return first->number;
 }
 
 /* ---- what is counted ---- */
@@ -255,6 +314,53 @@ a_crowd_is_looked_at_all_the_same(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static void
+a_span_ends_with_the_last_side(void **state)
+{
+    (void)state;
+    udpai_span_free(UDPAI_TAKE(ended));
+    n_ended = 0;
+    assert_int_equal(end(state), 0);
+    begin_with(2);
+    uint64_t number = mark_span_of(1);
+    report_last(number, UDPAI_MARK_ACKNOWLEDGED, 40, "slow");
+    assert_int_equal(n_ended, 0);
+    report_last(number, UDPAI_MARK_ACKNOWLEDGED, 5, "quick");
+    assert_int_equal(n_ended, 1);
+    assert_string_equal(ended->outcome, "acknowledged");
+    assert_int_equal(ended->end_us, 1040000);
+    assert_true(udpai_str_eq(udpai_bytes_view(ended->last), UDPAI_STR("slow")));
+    expect_counts("0 0 0 0"); /* it is none of those that are counted */
+    number = mark_span_of(0);
+    report_last(number, UDPAI_MARK_UNSUBSCRIBED, 0, NULL);
+    report_last(number, UDPAI_MARK_NACKED, 3, "other");
+    assert_string_equal(ended->outcome, "nacked");
+    (void)mark_span_of(0);
+    assert_int_equal(end(state), 0);
+    assert_int_equal(n_ended, 3); /* what is open at the end, too */
+    assert_string_equal(ended->outcome, "gone");
+    udpai_span_free(UDPAI_TAKE(ended));
+    begin_with(1);
+}
+
+static void
+not_more_spans_than_a_bound(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_order_free) udpai_order *order = make_order("C");
+    n_ended = 0;
+    for (size_t i = 0; i <= UDPAI_TRACED_MAX; i++)
+        add_span(order, 0);
+    udpai_propagation_mark(service, order);
+    assert_int_equal(order->marks.n, UDPAI_TRACED_MAX + 1);
+    assert_int_equal(n_ended, 1);
+    assert_string_equal(ended->outcome, "unmeasured");
+    for (size_t i = 0; i < UDPAI_TRACED_MAX; i++)
+        report(order->marks.items[i].number, UDPAI_MARK_GONE, 1);
+    assert_int_equal(n_ended, UDPAI_TRACED_MAX + 1);
+    udpai_span_free(UDPAI_TAKE(ended));
+}
+
 int
 main(void)
 {
@@ -267,6 +373,8 @@ main(void)
         TEST(of_many_one_counts_for_all),
         TEST(so_many_are_open_at_most),
         TEST(a_crowd_is_looked_at_all_the_same),
+        TEST(a_span_ends_with_the_last_side),
+        TEST(not_more_spans_than_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,6 +272,8 @@ note_delta(test_peer *peer, const delta_publish *delta)
     }
     if (delta->commit)
         note(peer, " #%llu", (unsigned long long)delta->commit);
+    if (*delta->trace)
+        note(peer, " ^%.5s", delta->trace);
     note(peer, "%s%s}", delta->receipt_required ? " ?" : "", delta->complete ? " !" : "");
     assert_int_equal(strlen(delta->nonce), UDPAI_NONCE_LEN);
     snprintf(peer->nonce, sizeof(peer->nonce), "%s", delta->nonce);

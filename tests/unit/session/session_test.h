@@ -11,7 +11,8 @@
  * What a peer is sent, message by message:
  *   node{ID}
  *   publish{C@com.acme C:com.acme/a=1 ~C:com.acme/b=1%500 -com.acme/c ? !}
- *       scope; with and without payload; removed; #7: so far has the store come; ?: a receipt is
+ *       scope; with and without payload; removed; #7: so far has the store come; ^00-01: a trace,
+ *       of which that is the beginning; ?: a receipt is
  *       required, !: complete
  *   receipt{NONCE 0 7'words'}      the statuses' codes and texts
  *   subscribe{C@com.acme NAME HELD=VERSION}, unsubscribe{C@com.acme NAME}

@@ -98,6 +98,32 @@ the_last_one_counts(void **state)
     peer_close(&other);
 }
 
+/* Of a trace, it has the name of that one. */
+static void
+the_last_one_is_named(void **state)
+{
+    (void)state;
+    test_peer other;
+    peer_open_silent(&other, &hub, PEER_ENDPOINT, NULL);
+    peer_expect(&other, "node{node}");
+    peer_send_node(&other, "slow");
+    session_drop(&hub, UDPAI_REPORT_NODE);
+    subscribe(&peer, "''");
+    subscribe(&other, "''");
+    hub.trace = (udpai_trace){{1}, {1}, true};
+    (void)change("+C:com.acme/a=1");
+    peer_expect(&peer, "publish{C C:com.acme/a=1 ^00-01 ?}");
+    peer_expect(&other, "publish{C C:com.acme/a=1 ^00-01 ?}");
+    peer_receipt(&peer, "");
+    expect_none(50);
+    peer_receipt(&other, "");
+    fake_hub_advance(&hub, 50);
+    udpai_report *report = session_take(&hub, UDPAI_REPORT_MARK);
+    assert_str(udpai_bytes_view(report->address), "slow");
+    udpai_report_free(report);
+    peer_close(&other);
+}
+
 /* It is sent all as it comes, and need not wait for the change. */
 static void
 who_comes_later_has_no_say(void **state)
@@ -250,6 +276,7 @@ main(void)
         TEST(nobody_is_waited_for_who_does_not_subscribe),
         TEST(one_is_waited_for),
         TEST(the_last_one_counts),
+        TEST(the_last_one_is_named),
         TEST(who_comes_later_has_no_say),
         TEST(nodes_have_no_say),
         TEST(a_rejection_ends_the_wait),

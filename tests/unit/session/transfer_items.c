@@ -267,7 +267,7 @@ transfer_make_order(udpai_order_kind kind)
         order->changes = make_changes();
         order->since_ms = 8888;
         for (size_t i = 0; i < 2; i++) {
-            const udpai_change_mark mark = {UINT64_MAX - i, i};
+            const udpai_change_mark mark = {UINT64_MAX - i, i, {{1, 2}, {(uint8_t)(i + 1)}, i > 0}};
             assert_true(udpai_vector_push(&order->marks, mark));
         }
     }
