@@ -83,7 +83,8 @@ source_error(const udpai_cli *cli)
     return cli->endpoint ? udpa_endpoint_source_error(cli->endpoint, UDPAI_CLI_SOURCE) : NULL;
 }
 
-/* That it may not know why it waits is no failure of what was asked for. A denial names the type. */
+/* That it may not know why it waits is no failure of what was asked for. A denial names the type.
+ */
 static bool
 is_of_why(const udpai_cli *cli, const udpa_error *error)
 {

@@ -27,6 +27,7 @@ static const udpai_field fields[] = {
     {.name = "store", .of = &udpai_section_store, .use = udpai_use_store},
     {.name = "log", .of = &udpai_section_log, .use = udpai_use_log},
     {.name = "audit", .of = &udpai_section_audit, .use = udpai_use_audit},
+    {.name = "traces", .of = &udpai_section_traces, .use = udpai_use_traces},
     {.name = "node", .of = &udpai_section_node, .use = udpai_use_node},
     {.name = "descriptor_sets"}, /* descriptors.c */
     {.name = "authorities", .of = &udpai_section_authority, .use = udpai_use_authorities},

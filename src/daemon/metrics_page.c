@@ -177,6 +177,18 @@ put_audit_output(udpai_metric_snapshot *to, udpai_audit_output *output)
     put(to, UDPAI_METRIC_AUDIT_LOST, facts.n_lost);
 }
 
+static void
+put_traces(udpai_metric_snapshot *to, udpai_otlp_exporter *exporter)
+{
+    const udpai_otlp_counts counts = udpai_otlp_exporter_counts(exporter);
+    udpai_metric_put(to, UDPAI_METRIC_TRACE_SPANS, UDPAI_STR("sent"), (double)counts.n_sent);
+    udpai_metric_put(to, UDPAI_METRIC_TRACE_SPANS, UDPAI_STR("dropped"), (double)counts.n_dropped);
+    udpai_metric_put(to, UDPAI_METRIC_TRACE_SPANS, UDPAI_STR("rejected"),
+                     (double)counts.n_rejected);
+    put(to, UDPAI_METRIC_TRACE_FAILURES, counts.n_failures);
+    put(to, UDPAI_METRIC_TRACE_QUEUE, counts.queued_bytes);
+}
+
 /* Of a replica, too: etcd keeps its resources, and its state directory what is its own. */
 static void
 put_disk(udpai_metric_snapshot *to, const char *directory)
@@ -263,6 +275,8 @@ fill(udpai_metrics_page *self)
         put_engine(to, *self->env.engine);
     put_disk(to, self->env.plan->state_directory);
     put_audit_output(to, *self->env.audit);
+    if (self->env.exporter)
+        put_traces(to, self->env.exporter);
     if (replica)
         put_replica(to, node, replica);
     put_runtime(to, self->env.runtime);

@@ -8,6 +8,7 @@
 #include "daemon/certificates.h"
 #include "daemon/runtime.h"
 #include "daemon/workers.h"
+#include "transport/otlp/exporter.h"
 
 typedef struct udpai_metrics_page udpai_metrics_page;
 
@@ -20,6 +21,7 @@ typedef struct udpai_metrics_page_env {
     udpai_durable_engine *const *engine; /* *engine NULL: nothing is kept; else it is of SQLite */
     struct udpai_rest *const *admin;     /* *admin NULL: there are no admin sockets */
     const uint64_t *n_unauthenticated;   /* requests for pages */
+    udpai_otlp_exporter *exporter;       /* NULL: nothing is traced */
     udpai_audit_output *const *audit;    /* *audit NULL: it is only kept */
 } udpai_metrics_page_env;
 

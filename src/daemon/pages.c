@@ -601,6 +601,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
         .admin = env->admin,
         .n_unauthenticated = &self->n_unauthenticated,
         .audit = env->audit_output,
+        .exporter = env->exporter,
     };
     udpa_err err = udpai_fail_code(ret_error, udpai_metrics_page_new(&self->metrics, &metrics));
     if (err == UDPA_OK)

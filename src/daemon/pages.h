@@ -12,6 +12,7 @@
 #include "daemon/runtime.h"
 #include "daemon/workers.h"
 #include "loop/loop_inbox.h"
+#include "transport/otlp/exporter.h"
 
 typedef struct udpai_pages udpai_pages;
 
@@ -44,6 +45,7 @@ typedef struct udpai_pages_env {
     const udpai_liveness *liveness;
     udpai_readiness *readiness;
     struct udpai_rest *const *admin;         /* the admin sockets */
+    udpai_otlp_exporter *exporter;           /* NULL: nothing is traced */
     udpai_audit_output *const *audit_output; /* the audit, beside what is kept */
 } udpai_pages_env;
 

@@ -97,6 +97,13 @@ typedef struct udpai_plan_audit {
     uint64_t max_bytes, max_age_ms;
 } udpai_plan_audit;
 
+/* Where spans go (docs/design/traces.md). */
+typedef struct udpai_plan_traces {
+    const char *address;        /* HOST:PORT; NULL: nothing is traced */
+    const udpai_tls_files *tls; /* NULL: plaintext */
+    const char *server_name;    /* NULL: the host */
+} udpai_plan_traces;
+
 typedef struct udpai_plan_delivery udpai_plan_delivery;
 typedef struct udpai_plan_mesh udpai_plan_mesh;
 
@@ -156,9 +163,11 @@ typedef struct udpai_plan {
     udpa_log_level log_level;
     udpai_log_target log_target;
     udpai_plan_audit audit;
-    udpai_policy policy;       /* without its validator */
-    bool validates;            /* anything at all */
-    bool looks_for_deprecated; /* in anything */
+    udpai_plan_traces traces;
+    udpai_tls_files traces_tls; /* what traces.tls leads to */
+    udpai_policy policy;        /* without its validator */
+    bool validates;             /* anything at all */
+    bool looks_for_deprecated;  /* in anything */
 } udpai_plan;
 
 /* Takes the bootstrap over, and reads the files of certificates. To be followed by

@@ -95,6 +95,30 @@ add_store(udpai_reload *self)
 }
 
 static udpa_err
+replace_collector(void *userdata,
+                  size_t index,
+                  const udpai_tls_files *files,
+                  udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    (void)index;
+    return udpai_otlp_exporter_replace_tls(self->env.exporter, files, ret_error);
+}
+
+static udpa_err
+add_collector(udpai_reload *self)
+{
+    const udpai_certificate_user collector = {
+        .kind = "traces",
+        .name = "collector",
+        .client = self->env.plan->bootstrap.message->traces->tls,
+        .replace = replace_collector,
+        .userdata = self,
+    };
+    return udpai_certificates_add(&self->certificates, &collector);
+}
+
+static udpa_err
 replace_mesh(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
 {
     const udpai_reload *self = userdata;
@@ -188,6 +212,8 @@ add_users(udpai_reload *self)
         err = add_store(self);
     if (err == UDPA_OK && self->env.replicas)
         err = add_mesh(self);
+    if (err == UDPA_OK && self->env.exporter && plan->traces.tls)
+        err = add_collector(self);
     return err == UDPA_OK ? add_credentials(self) : err;
 }
 

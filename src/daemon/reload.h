@@ -23,9 +23,10 @@ typedef struct udpai_reload_env {
     const char *config_file; /* NULL: none */
     udpai_problems *problems;
     udpai_server_tls *const *tls;
-    udpai_rest *rest, *admin;     /* NULL: none */
-    udpai_replicas *replicas;     /* NULL: none */
-    udpai_durable_engine *engine; /* SQLite; NULL: nothing is kept */
+    udpai_rest *rest, *admin;      /* NULL: none */
+    udpai_replicas *replicas;      /* NULL: none */
+    udpai_otlp_exporter *exporter; /* NULL: nothing is traced */
+    udpai_durable_engine *engine;  /* SQLite; NULL: nothing is kept */
     udpai_directories *directories;
     udpai_readers *readers; /* NULL: none */
     udpai_workers *workers; /* NULL: none */

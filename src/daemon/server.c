@@ -20,6 +20,7 @@
 #include "daemon/runtime.h"
 #include "daemon/sinks.h"
 #include "daemon/storage.h"
+#include "daemon/traces.h"
 #include "daemon/workers.h"
 #include "daemon/writers.h"
 #include "endpoint/host.h"
@@ -63,6 +64,7 @@ typedef struct server {
     uv_timer_t handing_on; /* until it stops */
     uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
     udpai_turn_meter turns;
+    udpai_otlp_exporter *exporter; /* NULL: nothing is traced */
     udpai_liveness *liveness;
     udpai_readiness readiness;
     bool is_handing_on, is_stopping, has_turns;
@@ -139,6 +141,7 @@ server_done(server *self)
     udpai_vector_done(&self->http_ports);
     udpai_vector_done(&self->admin_ports);
     udpai_liveness_free(self->liveness);
+    udpai_otlp_exporter_free(self->exporter); /* what the endpoint had is there */
 }
 
 /* ---- validation ---- */
@@ -529,6 +532,7 @@ open_reload(server *self, udpa_error **ret_error)
         .rest = self->rest,
         .admin = self->admin,
         .replicas = self->replicas,
+        .exporter = self->exporter,
         .engine = self->engine,
         .directories = self->directories,
         .readers = self->readers,
@@ -566,6 +570,7 @@ open_http(server *self, udpa_error **ret_error)
         .readiness = &self->readiness,
         .admin = &self->admin,
         .audit_output = &self->storage.output,
+        .exporter = self->exporter,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
     const udpai_rest_env env = {
@@ -615,6 +620,8 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = open_workers(self, &settings, ret_error);
     if (err == UDPA_OK)
+        err = udpai_daemon_traces_open(&self->exporter, plan, &settings, ret_error);
+    if (err == UDPA_OK)
         err = udpai_daemon_sinks_open(&self->sinks, plan, self->schema, ret_error);
     if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
@@ -646,9 +653,8 @@ begin(server *self, udpa_error **ret_error)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)
         err = open_reload(self, ret_error);
-    if (err == UDPA_OK)
-        udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
     if (err == UDPA_OK) {
+        udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
         udpai_endpoint_start(self->endpoint);
         udpai_readiness_listens(&self->readiness);
     }

@@ -160,6 +160,12 @@
       "Attempts to write records there that have failed.")                                         \
     X(AUDIT_LOST, COUNTER, NONE, NODE, "udpa_audit_output_lost_records",                           \
       "Records that the database has deleted before they could be written there.")                 \
+    X(TRACE_SPANS, COUNTER, OUTCOME, NODE, "udpa_trace_spans",                                     \
+      "Spans that the collector has taken, that it has rejected, and that did not fit its queue.") \
+    X(TRACE_FAILURES, COUNTER, NONE, NODE, "udpa_trace_failures",                                  \
+      "Attempts to send spans to the collector that have failed.")                                 \
+    X(TRACE_QUEUE, GAUGE, NONE, NODE, "udpa_trace_queue_bytes",                                    \
+      "Spans that wait for the collector.")                                                        \
     X(LIMIT_USED, GAUGE, LIMIT, NODE, "udpa_limit_used_ratio",                                     \
       "How much of a limit is used, from 0 to 1; open_files is that of the operating system.")     \
     /* replicas */                                                                                 \

@@ -41,6 +41,8 @@ def fits(names, type_name, scope, text):
         return isinstance(parsed(text), dict)
     if type_name == 'bool':
         return text in ('true', 'false')
+    if type_name in ('double', 'float'):
+        return re.fullmatch(r'-?\d+(\.\d+)?', text)
     return text and (type_name not in make.NUMBERS or re.fullmatch(r'-?\d+', text))
 
 

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One trace follows a change from the node that reads it, over the next, to the last acknowledgement of a real Envoy.
+Spans come to a collector (by the messages of OpenTelemetry's own packages), also when it was away, is slow, or takes
+only some; and no client waits for it."""
+import concurrent.futures
+import re
+import sys
+import threading
+import time
+import urllib.request
+
+from interop import SOURCE, Failure, check, envoy_or_skip, free_ports, run, wait_for
+
+import grpc
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+
+sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
+import federation  # noqa: E402
+
+SERVICE = 'opentelemetry.proto.collector.trace.v1.TraceService'
+AWAY_S = 1
+
+
+class Collector:
+    """What it was sent, by node; it can be told to refuse, to hang, or to take a part."""
+
+    def __init__(self, port):
+        self.port, self.spans, self.lock = port, [], threading.Lock()
+        self.code, self.hangs, self.n_rejected = None, threading.Event(), 0
+        self.server = None
+
+    def start(self):
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        method = grpc.unary_unary_rpc_method_handler(
+            self.export, trace_service_pb2.ExportTraceServiceRequest.FromString,
+            trace_service_pb2.ExportTraceServiceResponse.SerializeToString)
+        self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {'Export': method}),))
+        self.server.add_insecure_port(f'127.0.0.1:{self.port}')
+        self.server.start()
+
+    def stop(self):
+        self.server.stop(0).wait()
+
+    def export(self, request, context):
+        if self.hangs.is_set():
+            time.sleep(30)
+        if self.code:
+            context.abort(self.code, 'as the test wants it')
+        with self.lock:
+            for one in request.resource_spans:
+                node = {pair.key: pair.value.string_value for pair in one.resource.attributes}
+                self.spans += [(node, span) for scope in scopes(one) for span in scope.spans]
+        answer = trace_service_pb2.ExportTraceServiceResponse()
+        if self.n_rejected:
+            answer.partial_success.rejected_spans = self.n_rejected
+        return answer
+
+    def of(self, node, type_name):
+        """Spans of changes of this type."""
+        with self.lock:
+            return [span for about, span in self.spans if about['service.instance.id'] == node and
+                    attributes(span).get('udpa.type', '').endswith(type_name)]
+
+    def forget(self):
+        with self.lock:
+            self.spans.clear()
+
+
+def scopes(resource_spans):
+    """The package may be of a version that had another name for the field."""
+    has_new = hasattr(resource_spans, 'scope_spans')
+    return resource_spans.scope_spans if has_new else resource_spans.instrumentation_library_spans
+
+
+def attributes(span):
+    return {pair.key: pair.value.string_value or pair.value.int_value for pair in span.attributes}
+
+
+class Federation(federation.Federation):
+    """The demo's, traced."""
+    ratio = 1
+
+    def write_config(self, name, template=None, values=None):
+        path = super().write_config(name, template, values)
+        if name in ('core', 'edge'):
+            port = self.values['COLLECTOR']
+            traces = f'traces: {{address: "127.0.0.1:{port}", ratio: {self.ratio}, per_second: 100}}\n' \
+                     f'http: {{sockets: [{{address: "127.0.0.1:{self.values[name + "_http"]}"}}]}}\n'
+            path.write_text(path.read_text(encoding='utf-8') + traces, encoding='utf-8')
+        return path
+
+    def metric(self, node, name):
+        with urllib.request.urlopen(f'http://127.0.0.1:{self.values[node + "_http"]}/metrics', timeout=10) as page:
+            found = re.search(rf'^{re.escape(name)} (\S+)$', page.read().decode(), re.M)
+        return float(found[1]) if found else None
+
+    def edit(self, number):
+        self.write_endpoints([self.backends[number]])
+        for envoy in self.envoys():
+            envoy.wait_for_endpoint(self.backends[number].port)
+
+
+def check_trace(collector):
+    """The change of the endpoints, at both nodes."""
+    try:
+        wait_for('both spans', lambda: collector.of('core', 'ClusterLoadAssignment') and
+                 collector.of('edge', 'ClusterLoadAssignment'), 15)
+    except Failure:
+        print(collector.spans)
+        raise
+    core, = collector.of('core', 'ClusterLoadAssignment')
+    edge, = collector.of('edge', 'ClusterLoadAssignment')
+    check('it is one trace', core.trace_id == edge.trace_id and len(core.trace_id) == 16)
+    check('it begins at core, and goes on at edge', not core.parent_span_id and edge.parent_span_id == core.span_id)
+    at_core, at_edge = attributes(core), attributes(edge)
+    check(f'core has read it: {at_core}', at_core['udpa.from'].endswith('resources') and
+          at_core['udpa.name'] == 'com.acme/backend' and at_core['udpa.changed'] == 1)
+    check(f'edge has it from core, and Envoy has acknowledged it: {at_edge}', at_edge['udpa.from'] == 'core' and
+          at_edge['udpa.outcome'] == 'acknowledged')
+    check('  which one was last', at_edge['udpa.last_client'] in ('envoy-1', 'envoy-2'))
+    check('nothing waits for its acknowledgement at core', at_core['udpa.outcome'] == 'unsubscribed')
+    begin, effective, end = core.start_time_unix_nano, edge.events[0].time_unix_nano, edge.end_time_unix_nano
+    check('the times are in order', edge.events[0].name == 'effective' and
+          begin <= edge.start_time_unix_nano <= effective <= end < begin + 10**10)
+    check('it is no error', edge.status.code == 1)
+    node = [about for about, span in collector.spans if span is edge][0]
+    check(f'who sends it: {node}', node['service.name'] == 'udpad' and node['service.version'])
+
+
+def check_absent(demo, collector):
+    """No client waits; what was made meanwhile comes when the collector is back."""
+    collector.stop()
+    collector.forget()
+    begin = time.monotonic()
+    demo.edit(0)
+    check('no client waits for a collector that is away', time.monotonic() - begin < 5)
+    wait_for('attempts have failed', lambda: demo.metric('edge', 'udpa_trace_failures_total'), 15)
+    time.sleep(AWAY_S)
+    collector.start()
+    wait_for('what was made meanwhile comes', lambda: collector.of('edge', 'ClusterLoadAssignment'), 40)
+    log = demo.processes['edge'].text()
+    check('the log has both', log.count('does not take spans') == 1 and log.count('takes spans again') == 1)
+
+
+def check_refused(demo, collector):
+    collector.code = grpc.StatusCode.INVALID_ARGUMENT
+    sent = demo.metric('edge', 'udpa_trace_spans_total{outcome="sent"}')
+    demo.edit(1)
+    wait_for('what the collector rejects is counted',
+             lambda: demo.metric('edge', 'udpa_trace_spans_total{outcome="rejected"}') == 1, 15)
+    collector.code, collector.n_rejected = None, 1
+    demo.edit(0)
+    wait_for('also of a part', lambda: demo.metric('edge', 'udpa_trace_spans_total{outcome="rejected"}') == 2, 15)
+    check('they do not count as sent', demo.metric('edge', 'udpa_trace_spans_total{outcome="sent"}') == sent)
+    collector.n_rejected = 0
+
+
+def check_end(demo, collector):
+    """What is queued is sent at the end, and a collector that hangs does not keep the node."""
+    collector.forget()
+    demo.edit(1)
+    process = demo.processes['edge'].process
+    process.terminate()
+    check('the node ends', process.wait(10) == 0)
+    wait_for('its last span', lambda: collector.of('edge', 'ClusterLoadAssignment'), 5)
+    demo.start_node('edge')
+    wait_for('edge is back', lambda: demo.versions('edge'), 20)
+    for envoy in demo.envoys():
+        envoy.wait_for_endpoint(demo.backends[1].port)
+    collector.hangs.set()
+    demo.edit(0)
+    time.sleep(2)
+    begin = time.monotonic()
+    process = demo.processes['edge'].process
+    process.terminate()
+    check('also while the collector hangs', process.wait(20) == 0 and time.monotonic() - begin < 6)
+
+
+def body(test):
+    envoy = envoy_or_skip()
+    ports = free_ports(3)
+    collector = Collector(ports[0])
+    collector.start()
+    with Federation(test.work, test.build, envoy) as demo:
+        demo.values.update(COLLECTOR=ports[0], core_http=ports[1], edge_http=ports[2])
+        demo.make_certificates()
+        demo.write_resources([demo.backends[0]])
+        demo.start_node('core')
+        demo.start_node('edge')
+        demo.wait_for_resources('edge', 5)
+        for name, api_type in (('envoy-1', 'DELTA_GRPC'), ('envoy-2', 'GRPC')):
+            demo.start_envoy(name, {'NAME': name, 'API_TYPE': api_type})
+        for one in demo.envoys():
+            one.wait_for_endpoint(demo.backends[0].port)
+        time.sleep(2)
+        collector.forget()
+        demo.edit(1)
+        check_trace(collector)
+        check_absent(demo, collector)
+        check_refused(demo, collector)
+        check_end(demo, collector)
+
+
+if __name__ == '__main__':
+    sys.exit(run(__doc__, body))
