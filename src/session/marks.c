@@ -9,6 +9,9 @@
 static const uint64_t looks_ms[] = {1,   2,   5,    10,   25,    50,    100,
                                     250, 500, 1000, 5000, 15000, 30000, UDPAI_MARK_PATIENCE_MS};
 
+/* One of a trace, for which a whole time is noted, is looked at at least as often. */
+#define TRACED_LOOK_MS 250
+
 typedef struct mark {
     udpai_list node;
     udpai_marks *marks;
@@ -132,7 +135,10 @@ set_next(mark *one)
     uint64_t now_ms = one->marks->wheel->now_ms;
     while (i + 1 < UDPAI_ARRAY_LEN(looks_ms) && one->since_ms + looks_ms[i] <= now_ms)
         i++;
-    udpai_timer_set(one->marks->wheel, &one->next, one->since_ms + looks_ms[i]);
+    uint64_t due_ms = one->since_ms + looks_ms[i];
+    if (one->is_traced && due_ms > now_ms + TRACED_LOOK_MS)
+        due_ms = now_ms + TRACED_LOOK_MS;
+    udpai_timer_set(one->marks->wheel, &one->next, due_ms);
 }
 
 static void

@@ -121,6 +121,17 @@ the_last_one_is_named(void **state)
     udpai_report *report = session_take(&hub, UDPAI_REPORT_MARK);
     assert_str(udpai_bytes_view(report->address), "slow");
     udpai_report_free(report);
+    hub.trace = (udpai_trace){{1}, {1}, true};
+    (void)change("+C:com.acme/a=2");
+    peer_expect(&peer, "publish{C C:com.acme/a=2 ^00-01 ?}");
+    peer_expect(&other, "publish{C C:com.acme/a=2 ^00-01 ?}");
+    peer_receipt(&peer, "");
+    expect_none(7000);
+    peer_receipt(&other, "");
+    fake_hub_advance(&hub, 250); /* what is only counted is looked at after 15 s */
+    report = session_take(&hub, UDPAI_REPORT_MARK);
+    assert_true(report->took_ms >= 7000 && report->took_ms <= 7250);
+    udpai_report_free(report);
     peer_close(&other);
 }
 
