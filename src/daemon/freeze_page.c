@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/percent.h"
 #include "base/time_text.h"
 #include "codec/json_text.h"
 #include "daemon/page_body.h"
@@ -16,13 +15,6 @@ typedef struct question {
     udpai_str prefix, because;
     bool is_all;
 } question;
-
-static bool
-take_text(udpai_str part, udpai_str key, char **at, udpai_str *ret_text)
-{
-    return udpai_str_starts(part, key) &&
-           udpai_percent_decode((udpai_str){part.data + key.len, part.len - key.len}, at, ret_text);
-}
 
 static bool
 take_flag(udpai_str part, bool *ret_is_all)
@@ -41,8 +33,8 @@ read_form(udpai_str form, char *room, question *ret_asked)
     do {
         has_more = udpai_page_form_next(&form, &part);
         is_good &= part.len == 0 ||
-                   take_text(part, UDPAI_STR("prefix="), &room, &ret_asked->prefix) ||
-                   take_text(part, UDPAI_STR("because="), &room, &ret_asked->because) ||
+                   udpai_page_form_text(part, UDPAI_STR("prefix="), &room, &ret_asked->prefix) ||
+                   udpai_page_form_text(part, UDPAI_STR("because="), &room, &ret_asked->because) ||
                    take_flag(part, &ret_asked->is_all);
     } while (has_more);
     return is_good;

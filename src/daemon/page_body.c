@@ -84,3 +84,10 @@ udpai_page_form_next(udpai_str *form, udpai_str *ret_part)
     *ret_part = *form;
     return false;
 }
+
+bool
+udpai_page_form_text(udpai_str part, udpai_str key, char **at, udpai_str *ret_text)
+{
+    return udpai_str_starts(part, key) &&
+           udpai_percent_decode((udpai_str){part.data + key.len, part.len - key.len}, at, ret_text);
+}

@@ -16,6 +16,7 @@
 #include "daemon/rest.h"
 #include "daemon/runtime_pages.h"
 #include "daemon/stats_page.h"
+#include "daemon/status_page.h"
 #include "daemon/store_page.h"
 #include "endpoint/host.h"
 #include "endpoint/spread.h"
@@ -40,6 +41,7 @@ struct udpai_pages {
     udpai_metrics_page *metrics;
     udpai_health_pages health;
     udpai_audit_page audit;
+    udpai_status_page *status;
     udpai_rest *const *admin;
     uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
@@ -68,6 +70,8 @@ enum {
     FREEZES,
     FREEZE,
     THAW,
+    STATUS,
+    EXPLAIN,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -93,6 +97,8 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [FREEZES] = {.path = "/freezes"},
     [FREEZE] = {.path = "/freeze", .is_post = true},
     [THAW] = {.path = "/thaw", .is_post = true},
+    [STATUS] = {.path = "/status"},
+    [EXPLAIN] = {.path = "/explain"},
 };
 
 /* A line of the index for each. */
@@ -120,6 +126,8 @@ static const char *const summaries[UDPAI_PAGES] = {
     [FREEZE] =
         "?because=TEXT stops all changes; &prefix=PREFIX of these names, &all also endpoints",
     [THAW] = "what waits becomes effective; ?prefix=PREFIX as it was frozen",
+    [STATUS] = "?type=node, source, replica, session or client, as JSON; &name, limit, after",
+    [EXPLAIN] = "?type=TYPE_NAME&name=NAME where it comes from and who has it, as JSON",
 };
 
 /* ---- answering ---- */
@@ -451,7 +459,7 @@ static bool
 is_no_text(const udpai_http_reading *reading)
 {
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    return page == METRICS || page == EVENTS || page == READYZ;
+    return page == METRICS || page == EVENTS || page == READYZ || page == STATUS || page == EXPLAIN;
 }
 
 static udpa_err
@@ -461,6 +469,10 @@ answer_otherwise(udpai_pages *self, udpai_http_reading *reading, udpa_error **re
         return answer_metrics(self, reading, ret_error);
     if (reading->page == &udpai_pages_all[EVENTS])
         return udpai_events_page(self->plan, self->schema, reading, ret_error);
+    if (reading->page == &udpai_pages_all[STATUS])
+        return udpai_status_page_read(self->status, reading, ret_error);
+    if (reading->page == &udpai_pages_all[EXPLAIN])
+        return udpai_explain_page_read(self->status, reading, ret_error);
     udpai_readyz_page(&self->health, reading);
     return UDPA_OK;
 }
@@ -604,12 +616,16 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
         .exporter = env->exporter,
     };
     udpa_err err = udpai_fail_code(ret_error, udpai_metrics_page_new(&self->metrics, &metrics));
+    self->status = udpai_status_page_new(env->endpoint, env->schema);
+    if (err == UDPA_OK && !self->status)
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&self->inbox, env->loop, on_messages, self, ret_error);
     if (err == UDPA_OK) {
         *ret_pages = self;
         return UDPA_OK;
     }
+    udpai_status_page_free(self->status);
     udpai_metrics_page_free(self->metrics);
     udpai_free(self);
     return err;
@@ -630,6 +646,7 @@ udpai_pages_close(udpai_pages *self)
     udpai_list_init(&left);
     udpai_loop_inbox_close(self->inbox, &left);
     on_messages(self, &left);
+    udpai_status_page_free(self->status);
     udpai_metrics_page_free(self->metrics);
     udpai_audit_page_done(&self->audit);
     udpai_free(self);

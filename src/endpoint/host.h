@@ -22,6 +22,11 @@ uv_loop_t *udpai_endpoint_loop(const udpa_endpoint *endpoint);
 bool udpai_endpoint_is_closing(const udpa_endpoint *endpoint);
 /* What calls into the node have left to do is done in the loop's next turn. */
 void udpai_endpoint_touch(udpa_endpoint *endpoint);
+/* A subscriber in the process (udpai_node_subscribe) selects this, or does not any more: the
+ * services make for it what they make for peers that ask, of a wildcard or of the first name. */
+udpa_err udpai_endpoint_note_interest(udpa_endpoint *endpoint,
+                                      const udpai_selection *selection,
+                                      bool is_subscribed);
 /* Takes an order for the stream side, or sides. */
 void udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order);
 /* Spreads attempts to connect; nothing secret depends on it. */

@@ -433,3 +433,26 @@ udpai_endpoint_turn_streams(udpa_endpoint *endpoint,
     };
     return udpai_stream_sides_new(&endpoint->sides, settings, &env, ret_error);
 }
+
+udpa_err
+udpai_endpoint_note_interest(udpa_endpoint *endpoint,
+                             const udpai_selection *selection,
+                             bool is_subscribed)
+{
+    const udpai_str nothing = {0};
+    const udpai_subscription_message message = {
+        .type_url = selection->type_url,
+        .name_space = selection->prefix,
+        .names = selection->n_names ? selection->names : &nothing,
+        .n_names = 1,
+    };
+    UDPA_AUTO(udpai_report_free) udpai_report *report = udpai_report_new(UDPAI_REPORT_INTEREST);
+    if (report)
+        report->subscription = udpai_subscription_message_copy(&message);
+    if (!report || !report->subscription)
+        return UDPA_ERR_NOMEM;
+    report->subscribed = is_subscribed;
+    (void)udpai_services_report(&endpoint->services, 0, report);
+    udpai_endpoint_touch(endpoint);
+    return UDPA_OK;
+}
