@@ -10,6 +10,7 @@
 #include "daemon/process_facts.h"
 #include "daemon/rest.h"
 #include "endpoint/host.h"
+#include "endpoint/propagation.h"
 #include "endpoint/spread.h"
 #include "endpoint/stream_counts.h"
 #include "federation/node_metrics.h"
@@ -178,7 +179,7 @@ put_audit_output(udpai_metric_snapshot *to, udpai_audit_output *output)
 }
 
 static void
-put_traces(udpai_metric_snapshot *to, udpai_otlp_exporter *exporter)
+put_traces(udpai_metric_snapshot *to, const udpa_endpoint *endpoint, udpai_otlp_exporter *exporter)
 {
     const udpai_otlp_counts counts = udpai_otlp_exporter_counts(exporter);
     udpai_metric_put(to, UDPAI_METRIC_TRACE_SPANS, UDPAI_STR("sent"), (double)counts.n_sent);
@@ -187,6 +188,7 @@ put_traces(udpai_metric_snapshot *to, udpai_otlp_exporter *exporter)
                      (double)counts.n_rejected);
     put(to, UDPAI_METRIC_TRACE_FAILURES, counts.n_failures);
     put(to, UDPAI_METRIC_TRACE_QUEUE, counts.queued_bytes);
+    udpai_propagation_put_exemplars(udpai_endpoint_service(endpoint, UDPAI_PLACE_PROPAGATION), to);
 }
 
 /* Of a replica, too: etcd keeps its resources, and its state directory what is its own. */
@@ -276,7 +278,7 @@ fill(udpai_metrics_page *self)
     put_disk(to, self->env.plan->state_directory);
     put_audit_output(to, *self->env.audit);
     if (self->env.exporter)
-        put_traces(to, self->env.exporter);
+        put_traces(to, self->env.endpoint, self->env.exporter);
     if (replica)
         put_replica(to, node, replica);
     put_runtime(to, self->env.runtime);

@@ -27,6 +27,11 @@ typedef struct measured {
     udpai_span *span; /* it is measured for this alone; NULL: it is one of those that are counted */
 } measured;
 
+typedef struct exemplar {
+    udpai_metric_exemplar what;
+    const type *type;
+} exemplar;
+
 typedef struct propagation {
     udpai_service service; /* first: callers hold a pointer to it */
     udpai_propagation_options options;
@@ -36,12 +41,40 @@ typedef struct propagation {
     uint64_t last_number;
     uint64_t looks, filled_ms; /* looks that are left, since then */
     udpai_timer overdue;
+    exemplar exemplars[UDPAI_PROPAGATION_EXEMPLARS];
+    size_t n_exemplars; /* so far */
 } propagation;
 
 static propagation *
-of(udpai_service *service)
+of(const udpai_service *service)
 {
     return UDPAI_CONTAINER_OF(service, propagation, service);
+}
+
+/* ---- types ---- */
+
+static udpai_str
+type_key(const void *item)
+{
+    return ((const type *)item)->url;
+}
+
+/* NULL: not one that is measured, for there are too many, or for want of memory. */
+static type *
+find_type(propagation *self, udpai_str url)
+{
+    type *found = udpai_map_get(&self->types, url);
+    if (found || self->types.n >= TYPES_MAX)
+        return found;
+    found = udpai_alloc(sizeof(*found) + url.len);
+    if (!found)
+        return NULL;
+    memcpy(found->text, url.data, url.len);
+    found->url = (udpai_str){found->text, url.len};
+    if (udpai_map_add(&self->types, found))
+        return found;
+    udpai_free(found);
+    return NULL;
 }
 
 /* ---- what has been seen ---- */
@@ -63,8 +96,24 @@ drop(propagation *self, measured *one)
 }
 
 static void
-end_span(const propagation *self, measured *one)
+note_exemplar(propagation *self, const measured *one)
 {
+    const udpai_span *span = one->span;
+    const type *found =
+        span->type ? find_type(self, udpai_str_from(udpa_bytes_data(span->type))) : NULL;
+    if (one->outcome != UDPAI_MARK_ACKNOWLEDGED || !found)
+        return;
+    uint64_t us = one->took_ms * 1000;
+    self->exemplars[self->n_exemplars++ % UDPAI_PROPAGATION_EXEMPLARS] = (exemplar){
+        .what = {us, (double)(span->effective_us + (int64_t)us) / 1e6, span->trace},
+        .type = found,
+    };
+}
+
+static void
+end_span(propagation *self, measured *one)
+{
+    note_exemplar(self, one);
     udpai_span *span = UDPAI_TAKE(one->span);
     span->outcome = outcomes[one->outcome] ? outcomes[one->outcome] : "unsubscribed";
     span->end_us = span->effective_us + (int64_t)one->took_ms * 1000;
@@ -149,30 +198,6 @@ on_report(udpai_service *service, udpai_report *report)
 }
 
 /* ---- marking ---- */
-
-static udpai_str
-type_key(const void *item)
-{
-    return ((const type *)item)->url;
-}
-
-/* NULL: not one that is measured, for there are too many, or for want of memory. */
-static type *
-find_type(propagation *self, udpai_str url)
-{
-    type *found = udpai_map_get(&self->types, url);
-    if (found || self->types.n >= TYPES_MAX)
-        return found;
-    found = udpai_alloc(sizeof(*found) + url.len);
-    if (!found)
-        return NULL;
-    memcpy(found->text, url.data, url.len);
-    found->url = (udpai_str){found->text, url.len};
-    if (udpai_map_add(&self->types, found))
-        return found;
-    udpai_free(found);
-    return NULL;
-}
 
 /* Those of one type in one set. */
 typedef struct batch {
@@ -310,6 +335,22 @@ udpai_propagation_mark(udpai_service *service, udpai_order *order)
     for (size_t i = 0; i < all.n && may_mark(self); i++)
         mark(self, order, &all.items[i]);
     set_overdue(self);
+}
+
+/* ---- reading ---- */
+
+void
+udpai_propagation_put_exemplars(const udpai_service *service, udpai_metric_snapshot *snapshot)
+{
+    if (!service)
+        return;
+    const propagation *self = of(service);
+    size_t n = self->n_exemplars, kept = UDPAI_PROPAGATION_EXEMPLARS;
+    for (size_t i = n > kept ? n - kept : 0; i < n; i++) {
+        const exemplar *one = &self->exemplars[i % kept];
+        udpai_metric_put_exemplar(snapshot, UDPAI_METRIC_PROPAGATION_TIME, one->type->url,
+                                  &one->what);
+    }
 }
 
 /* ---- begin and end ---- */

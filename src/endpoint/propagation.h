@@ -11,9 +11,11 @@
 #define UDPAI_ENDPOINT_PROPAGATION_H
 
 #include "endpoint/service.h"
-#include "metrics/meters.h"
+#include "metrics/snapshot.h"
 
 #define UDPAI_PROPAGATION_OPEN_MAX 1024
+/* Exemplars that are kept, of all types. */
+#define UDPAI_PROPAGATION_EXEMPLARS 64
 /* Looks at clients that marks may cost in a second, each at all clients that there are. */
 #define UDPAI_PROPAGATION_LOOKS_MAX 10000
 
@@ -34,5 +36,7 @@ udpa_err udpai_propagation_new(udpai_service **ret_service,
 /* Marks changes of an order of kind CHANGES, which is to be given to all stream sides. NULL does
  * nothing. */
 void udpai_propagation_mark(udpai_service *service, udpai_order *order);
+/* Exemplars of what was traced last. NULL does nothing. */
+void udpai_propagation_put_exemplars(const udpai_service *service, udpai_metric_snapshot *snapshot);
 
 #endif

@@ -82,6 +82,15 @@ static const udpai_metric_family families[UDPAI_METRICS] = {
 #undef FAMILY
 };
 
+size_t
+udpai_metric_bucket(uint64_t us)
+{
+    size_t i = 0;
+    while (i < UDPAI_METRIC_BUCKETS && us > udpai_metric_bounds_us[i])
+        i++;
+    return i;
+}
+
 const udpai_metric_family *
 udpai_metric_family_of(udpai_metric metric)
 {

@@ -60,6 +60,9 @@ typedef struct udpai_metric_label_info {
 #define UDPAI_METRIC_BUCKETS 13
 extern const uint64_t udpai_metric_bounds_us[UDPAI_METRIC_BUCKETS];
 
+/* The bucket that counts so many microseconds. */
+size_t udpai_metric_bucket(uint64_t us);
+
 /* Each bucket, and the sum. */
 #define UDPAI_METRIC_VALUES_MAX (UDPAI_METRIC_BUCKETS + 2)
 

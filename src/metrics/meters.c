@@ -106,10 +106,7 @@ udpai_meters_lost(const udpai_meters *meters)
 void
 udpai_meter_observe_many(udpai_meter *meter, uint64_t us, uint64_t n)
 {
-    size_t i = 0;
-    while (i < UDPAI_METRIC_BUCKETS && us > udpai_metric_bounds_us[i])
-        i++;
-    udpai_meter_bump(&meter->values[i], n);
+    udpai_meter_bump(&meter->values[udpai_metric_bucket(us)], n);
     udpai_meter_bump(&meter->values[UDPAI_METRIC_BUCKETS + 1], us * n);
 }
 

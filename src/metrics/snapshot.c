@@ -42,8 +42,11 @@ udpai_metric_snapshot_free(udpai_metric_snapshot *snapshot)
     if (!snapshot)
         return NULL;
     for (size_t i = 0; i < UDPAI_METRICS; i++)
-        while ((at = udpai_list_pop(&snapshot->samples[i])))
-            udpai_free(UDPAI_LIST_ENTRY(at, udpai_metric_sample, node));
+        while ((at = udpai_list_pop(&snapshot->samples[i]))) {
+            udpai_metric_sample *sample = UDPAI_LIST_ENTRY(at, udpai_metric_sample, node);
+            udpai_free(sample->exemplars);
+            udpai_free(sample);
+        }
     udpai_map_done(&snapshot->by_key);
     udpai_metric_labels_done(&snapshot->labels);
     udpai_free(snapshot);
@@ -57,6 +60,7 @@ udpai_metric_snapshot_begin(udpai_metric_snapshot *snapshot, double created_seco
     udpai_metric_sample *sample;
     while ((sample = udpai_map_next(&snapshot->by_key, &at))) {
         sample->is_set = false;
+        udpai_free(UDPAI_TAKE(sample->exemplars));
         memset(sample->values, 0, udpai_metric_n_values(sample->metric) * sizeof(double));
     }
     snapshot->n_series = 0;
@@ -126,6 +130,23 @@ udpai_metric_put(udpai_metric_snapshot *snapshot,
     udpai_metric_sample *sample = set(snapshot, metric, label);
     if (sample)
         sample->values[0] += value;
+}
+
+/* Without memory, or of what is not counted, it is left out. */
+void
+udpai_metric_put_exemplar(udpai_metric_snapshot *snapshot,
+                          udpai_metric metric,
+                          udpai_str label,
+                          const udpai_metric_exemplar *exemplar)
+{
+    assert(udpai_metric_family_of(metric)->kind == UDPAI_METRIC_HISTOGRAM);
+    udpai_metric_sample *sample = find(snapshot, metric, label);
+    if (!sample || !sample->is_set)
+        return;
+    if (!sample->exemplars)
+        sample->exemplars = udpai_alloc_array(UDPAI_METRIC_BUCKETS + 1, sizeof(*sample->exemplars));
+    if (sample->exemplars)
+        sample->exemplars[udpai_metric_bucket(exemplar->us)] = *exemplar;
 }
 
 /* A gauge is below zero while what one process has begun is counted, and another one's end not yet:

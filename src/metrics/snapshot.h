@@ -9,15 +9,24 @@
 
 #include "base/list.h"
 #include "metrics/meters.h"
+#include "model/trace.h"
 
 typedef struct udpai_metric_snapshot udpai_metric_snapshot;
+
+/* Of what a histogram counts, one that has a trace. */
+typedef struct udpai_metric_exemplar {
+    uint64_t us;       /* what was observed, … */
+    double at_seconds; /* … and when, since 1970; 0: there is none */
+    udpai_trace trace;
+} udpai_metric_exemplar;
 
 typedef struct udpai_metric_sample {
     udpai_list node; /* in its family */
     udpai_metric metric;
-    udpai_str key;   /* the number of the family, and the value of its label */
-    bool is_set;     /* since the snapshot was begun */
-    double values[]; /* udpai_metric_n_values() */
+    udpai_str key;                    /* the number of the family, and the value of its label */
+    bool is_set;                      /* since the snapshot was begun */
+    udpai_metric_exemplar *exemplars; /* of each bucket of a histogram; NULL: none */
+    double values[];                  /* udpai_metric_n_values() */
 } udpai_metric_sample;
 
 udpa_err udpai_metric_snapshot_new(udpai_metric_snapshot **ret_snapshot);
@@ -31,6 +40,11 @@ void udpai_metric_put(udpai_metric_snapshot *snapshot,
                       udpai_metric metric,
                       udpai_str label,
                       double value);
+/* Of a histogram: the last one of each bucket counts. */
+void udpai_metric_put_exemplar(udpai_metric_snapshot *snapshot,
+                               udpai_metric metric,
+                               udpai_str label,
+                               const udpai_metric_exemplar *exemplar);
 /* What meters read; a udpai_reading_fn. */
 void udpai_metric_snapshot_take(void *snapshot, const udpai_reading *reading);
 

@@ -119,6 +119,22 @@ put_created(const writer *self, const udpai_metric_sample *sample)
         put_sample(self, "_created", sample, udpai_metric_snapshot_created(self->snapshot));
 }
 
+/* Behind a bucket that counts something. */
+static void
+put_exemplar(const writer *self, const udpai_metric_sample *sample, int bucket)
+{
+    char trace[UDPAI_TRACEPARENT_LEN];
+    const udpai_metric_exemplar *exemplar = sample->exemplars ? &sample->exemplars[bucket] : NULL;
+    if (!exemplar || exemplar->at_seconds == 0 || sample->values[bucket] == 0 ||
+        self->format != UDPAI_METRIC_OPENMETRICS)
+        return;
+    udpai_trace_write(&exemplar->trace, trace);
+    udpai_strbuf_printf(self->text, " # {trace_id=\"%.*s\"} ", 2 * UDPAI_TRACE_ID,
+                        trace + sizeof("00-") - 1);
+    put_number(self->text, (double)exemplar->us / 1e6);
+    udpai_strbuf_printf(self->text, " %.3f", exemplar->at_seconds);
+}
+
 static void
 put_histogram(const writer *self, const udpai_metric_sample *sample)
 {
@@ -127,6 +143,7 @@ put_histogram(const writer *self, const udpai_metric_sample *sample)
         count += sample->values[i];
         put_series(self, "_bucket", sample, i);
         put_number(self->text, count);
+        put_exemplar(self, sample, i);
         udpai_strbuf_putc(self->text, '\n');
     }
     put_sample(self, "_sum", sample, sample->values[UDPAI_METRIC_BUCKETS + 1] / 1e6);

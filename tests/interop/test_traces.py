@@ -95,6 +95,15 @@ class Federation(federation.Federation):
             found = re.search(rf'^{re.escape(name)} (\S+)$', page.read().decode(), re.M)
         return float(found[1]) if found else None
 
+    def exemplars(self, node):
+        """(trace id, seconds) of each that /metrics has in OpenMetrics."""
+        request = urllib.request.Request(f'http://127.0.0.1:{self.values[node + "_http"]}/metrics', headers={
+            'accept': 'application/openmetrics-text; version=1.0.0'})
+        with urllib.request.urlopen(request, timeout=10) as page:
+            found = re.findall(r'^udpa_propagation_seconds_bucket\{.*ClusterLoadAssignment",le="(.*)"\} \d+ '
+                               r'# \{trace_id="([0-9a-f]{32})"\} ([0-9.]+) [0-9.]+$', page.read().decode(), re.M)
+        return {bytes.fromhex(trace): (float(value), float(bound)) for bound, trace, value in found}
+
     def edit(self, number):
         self.write_endpoints([self.backends[number]])
         for envoy in self.envoys():
@@ -126,6 +135,14 @@ def check_trace(collector):
     check('it is no error', edge.status.code == 1)
     node = [about for about, span in collector.spans if span is edge][0]
     check(f'who sends it: {node}', node['service.name'] == 'udpad' and node['service.version'])
+    return edge.trace_id, (end - effective) / 10**9
+
+
+def check_exemplar(demo, trace_id, took_s):
+    """From the histogram to the trace."""
+    wait_for('the trace is an exemplar', lambda: trace_id in demo.exemplars('edge'), 5)
+    value, bound = demo.exemplars('edge')[trace_id]
+    check(f'of the time that it took: {value} {took_s}', abs(value - took_s) < 0.002 and value <= bound)
 
 
 def check_absent(demo, collector):
@@ -196,7 +213,7 @@ def body(test):
         time.sleep(2)
         collector.forget()
         demo.edit(1)
-        check_trace(collector)
+        check_exemplar(demo, *check_trace(collector))
         check_absent(demo, collector)
         check_refused(demo, collector)
         check_end(demo, collector)

@@ -344,6 +344,62 @@ a_span_ends_with_the_last_side(void **state)
 }
 
 static void
+put_exemplars(udpai_metric_snapshot *snapshot)
+{
+    udpai_metric_snapshot_begin(snapshot, 0);
+    udpai_meters_read(meters, udpai_metric_snapshot_take, snapshot);
+    udpai_propagation_put_exemplars(service, snapshot);
+}
+
+/* Of the only sample in that bucket; zero: there is none. */
+static uint8_t
+exemplar_in(const udpai_metric_snapshot *snapshot, uint64_t us)
+{
+    const udpai_list *all = udpai_metric_snapshot_samples(snapshot, UDPAI_METRIC_PROPAGATION_TIME);
+    const udpai_metric_sample *sample = UDPAI_LIST_ENTRY(all->next, udpai_metric_sample, node);
+    const udpai_metric_exemplar *of =
+        sample->exemplars ? &sample->exemplars[udpai_metric_bucket(us)] : NULL;
+    return of && of->at_seconds != 0 ? of->trace.id[0] : 0;
+}
+
+static void
+end_traced(uint8_t id, udpai_mark_outcome outcome, uint64_t took_ms)
+{
+    UDPA_AUTO(udpai_order_free) udpai_order *order = make_order("C");
+    add_span(order, 0);
+    udpai_span *span = UDPAI_LIST_ENTRY(order->spans.next, udpai_span, node);
+    span->trace.id[0] = id;
+    span->type = udpai_bytes_cstring(
+        udpai_resource_type_url(udpai_change_set_at(order->changes, 0)->resource));
+    assert_non_null(span->type);
+    udpai_propagation_mark(service, order);
+    report(order->marks.items[0].number, outcome, took_ms);
+    report(order->marks.items[1].number, UDPAI_MARK_ACKNOWLEDGED, took_ms);
+}
+
+static void
+what_was_traced_is_an_exemplar(void **state)
+{
+    UDPA_AUTO(udpai_metric_snapshot_free) udpai_metric_snapshot *snapshot = NULL;
+    (void)state;
+    assert_ok(udpai_metric_snapshot_new(&snapshot));
+    end_traced(1, UDPAI_MARK_ACKNOWLEDGED, 40);
+    end_traced(2, UDPAI_MARK_ACKNOWLEDGED, 45);
+    end_traced(3, UDPAI_MARK_NACKED, 45);
+    end_traced(4, UDPAI_MARK_ACKNOWLEDGED, 2000);
+    put_exemplars(snapshot);
+    assert_int_equal(exemplar_in(snapshot, 40000), 2);
+    assert_int_equal(exemplar_in(snapshot, 2000000), 4);
+    assert_int_equal(exemplar_in(snapshot, 1000), 0);
+    for (int i = 0; i < UDPAI_PROPAGATION_EXEMPLARS; i++)
+        end_traced((uint8_t)(10 + i), UDPAI_MARK_ACKNOWLEDGED, 40);
+    put_exemplars(snapshot);
+    assert_int_equal(exemplar_in(snapshot, 40000), 9 + UDPAI_PROPAGATION_EXEMPLARS);
+    assert_int_equal(exemplar_in(snapshot, 2000000), 0); /* there have been so many since */
+    udpai_span_free(UDPAI_TAKE(ended));
+}
+
+static void
 not_more_spans_than_a_bound(void **state)
 {
     (void)state;
@@ -374,6 +430,7 @@ main(void)
         TEST(so_many_are_open_at_most),
         TEST(a_crowd_is_looked_at_all_the_same),
         TEST(a_span_ends_with_the_last_side),
+        TEST(what_was_traced_is_an_exemplar),
         TEST(not_more_spans_than_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

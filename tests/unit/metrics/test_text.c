@@ -105,6 +105,44 @@ a_histogram_has_all_up_to_each_bound(void **state)
                 "# EOF\n");
 }
 
+/* The last one of a bucket, where the format has room for it; and none that nothing is counted in.
+ */
+static void
+a_bucket_has_an_exemplar(void **state)
+{
+    UDPA_AUTO(udpai_metric_snapshot_free) udpai_metric_snapshot *snapshot = begin();
+    uint64_t values[UDPAI_METRIC_VALUES_MAX] = {[10] = 2, [13] = 1};
+    const udpai_reading reading = {UDPAI_METRIC_PROPAGATION_TIME, UDPAI_STR("com.acme.A"), values};
+    const udpai_metric_exemplar all[] = {
+        {250000, 1700000001.5, {{1}, {2}, true}},
+        {101000, 1700000002.0006, {{0xab, [15] = 0xcd}, {3}, true}},
+        {100000, 1700000003, {{4}, {5}, true}},
+        {9000000, 1700000004, {{[15] = 6}, {7}, true}},
+    };
+    (void)state;
+    udpai_metric_put_exemplar(snapshot, reading.metric, reading.label, &all[0]); /* of no sample */
+    for (int i = 0; i < 2; i++) {
+        udpai_metric_snapshot_begin(snapshot, 1700000000.25);
+        udpai_metric_snapshot_take(snapshot, &reading);
+        for (size_t k = 0; i == 0 && k < UDPAI_ARRAY_LEN(all); k++)
+            udpai_metric_put_exemplar(snapshot, reading.metric, reading.label, &all[k]);
+        udpai_strbuf open = {0}, older = {0};
+        udpai_metric_text(snapshot, UDPAI_METRIC_OPENMETRICS, &open);
+        udpai_metric_text(snapshot, UDPAI_METRIC_PROMETHEUS, &older);
+        const char *text = udpai_strbuf_view(&open).data;
+        assert_null(strchr(strchr(udpai_strbuf_view(&older).data, '{'), '#'));
+        assert_int_equal(i == 0, strstr(text, "le=\"0.25\"} 2 # {trace_id=\""
+                                              "ab0000000000000000000000000000cd\"} "
+                                              "0.101 1700000002.001\n") != NULL);
+        assert_int_equal(i == 0, strstr(text, "le=\"+Inf\"} 3 # {trace_id=\""
+                                              "00000000000000000000000000000006\"} "
+                                              "9 1700000004.000\n") != NULL);
+        assert_non_null(strstr(text, "le=\"0.1\"} 0\n"));
+        udpai_strbuf_done(&open);
+        udpai_strbuf_done(&older);
+    }
+}
+
 /* ---- escaping ---- */
 
 /* What a reader of the format makes of the value behind the first quote; -1: it has no end. */
@@ -176,6 +214,7 @@ main(void)
         cmocka_unit_test(a_counter_has_its_suffix_where_the_format_wants_it),
         cmocka_unit_test(a_gauge_has_neither),
         cmocka_unit_test(a_histogram_has_all_up_to_each_bound),
+        cmocka_unit_test(a_bucket_has_an_exemplar),
         cmocka_unit_test(quotes_backslashes_and_lines_are_escaped),
         cmocka_unit_test(any_bytes_stay_in_their_quotes),
     };
