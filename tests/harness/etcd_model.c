@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
 #define TIMEOUT_MS 1000
 #define LATE_MS 3000
 
@@ -57,15 +59,28 @@ etcd_model_release(udpai_str text)
 
 /* ---- state ---- */
 
-const etcd_model_event *
-etcd_model_find(const etcd_model *model, udpai_str key, int64_t revision)
+static udpai_str
+key_of(const etcd_model_event *event)
+{
+    return (udpai_str){event->key, event->key_len};
+}
+
+static const etcd_model_event *
+find(const etcd_model *model, udpai_str key, uint64_t hash, int64_t revision)
 {
     for (size_t i = model->history.n; i-- > 0;) {
         const etcd_model_event *event = &model->history.items[i];
-        if (event->revision <= revision && udpai_str_eq(udpai_str_from(event->key), key))
+        if (event->key_hash == hash && event->revision <= revision &&
+            udpai_str_eq(key_of(event), key))
             return event->is_delete ? NULL : event;
     }
     return NULL;
+}
+
+const etcd_model_event *
+etcd_model_find(const etcd_model *model, udpai_str key, int64_t revision)
+{
+    return find(model, key, udpai_hash(key), revision);
 }
 
 static int
@@ -86,8 +101,8 @@ etcd_model_list(const etcd_model *model,
     size_t n = 0;
     for (size_t i = 0; i < model->history.n; i++) {
         const etcd_model_event *event = &model->history.items[i];
-        udpai_str key = udpai_str_from(event->key);
-        if (etcd_model_is_in(key, from, end) && etcd_model_find(model, key, revision) == event) {
+        if (etcd_model_is_in(key_of(event), from, end) &&
+            find(model, key_of(event), event->key_hash, revision) == event) {
             etcd_model_must(n < KVS_MAX);
             found[n++] = event;
         }
@@ -102,8 +117,8 @@ etcd_model_count(const etcd_model *model, udpai_str prefix, int64_t revision)
     size_t n = 0;
     for (size_t i = 0; i < model->history.n; i++) {
         const etcd_model_event *event = &model->history.items[i];
-        udpai_str key = udpai_str_from(event->key);
-        n += udpai_str_starts(key, prefix) && etcd_model_find(model, key, revision) == event;
+        n += udpai_str_starts(key_of(event), prefix) &&
+             find(model, key_of(event), event->key_hash, revision) == event;
     }
     return n;
 }
@@ -116,6 +131,8 @@ etcd_model_add_event(
     const etcd_model_event *before = etcd_model_find(model, key, revision);
     etcd_model_event event = {
         .key = (char *)(uintptr_t)etcd_model_copy(key).data,
+        .key_len = key.len,
+        .key_hash = udpai_hash(key),
         .value = etcd_model_copy(value),
         .revision = revision,
         .create_revision = before ? before->create_revision : revision,
