@@ -204,13 +204,14 @@ put_status(question *self, udpai_strbuf *text)
     bool has_more = false;
     udpai_gathering_sort(part);
     udpai_strbuf_puts(text, "{\"resources\":[");
-    for (size_t i = 0; i < part->all.n && !has_more; i++) {
+    for (size_t i = 0; i < part->all.n; i++) {
         const udpa_resource *one = part->all.items[i].resource;
         if (!is_asked_for(self, udpai_resource_name(one)))
             continue;
-        has_more = n == self->limit;
-        if (has_more)
+        if (n == self->limit) {
+            has_more = true;
             break;
+        }
         udpai_strbuf_puts(text, n++ ? ",\n" : "\n");
         put_resource(self, one, text);
         last = udpai_resource_name(one);
