@@ -73,13 +73,30 @@ def listens(port):
         return one.connect_ex(('127.0.0.1', port)) == 0
 
 
+reserved = [] # locks of ports, until this process ends
+
+
+def reserve(port):
+    """Another test may have chosen the same port, and not listen yet."""
+    folder = pathlib.Path(tempfile.gettempdir()) / f'udpa-ports-{os.getuid()}'
+    folder.mkdir(mode=0o700, exist_ok=True)
+    lock = open(folder / str(port), 'w', encoding='utf-8')
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        return False
+    reserved.append(lock)
+    return True
+
+
 def free_ports(count):
     """Ports that nobody listens on now, all different; of those that the kernel gives to nobody who
     dials, since who dials while a server starts would have them."""
     ports = set()
     while len(ports) < count:
         port = random.randrange(10000, 32768)
-        if is_free(port):
+        if port not in ports and reserve(port) and is_free(port):
             ports.add(port)
     return list(ports)
 
