@@ -53,7 +53,8 @@ end(const ender *by, udpai_str type_url, udpai_str name, udpa_resource *removal)
 {
     udpai_store *store = by->receiver->context->store;
     udpai_contribution held;
-    if (by->receiver->traces && udpai_store_get(store, by->origin, type_url, name, &held))
+    if (udpai_traces_may_note(by->receiver->traces) &&
+        udpai_store_get(store, by->origin, type_url, name, &held))
         udpai_traces_note(by->receiver->traces, type_url, name);
     if (removal)
         (void)udpai_staging_end(by->staging, store, removal, udpai_origin_node(by->origin));

@@ -159,8 +159,9 @@ check_frozen(const udpai_intake *intake, const udpa_resource *resource, udpa_err
 {
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpai_contribution held;
-    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, name, &held) &&
-        udpai_resource_same_payload(held.resource, resource))
+    if (udpai_intake_check_frozen(intake, type_url, name, NULL) == UDPA_OK ||
+        (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, name, &held) &&
+         udpai_resource_same_payload(held.resource, resource)))
         return UDPA_OK;
     return udpai_intake_check_frozen(intake, type_url, name, ret_error);
 }

@@ -220,7 +220,7 @@ note_change(udpai_receiver *receiver, const udpai_origin *origin, const udpa_res
 {
     udpai_contribution held;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
-    if (receiver->traces &&
+    if (udpai_traces_may_note(receiver->traces) &&
         !(udpai_store_get(receiver->context->store, origin, type_url, name, &held) &&
           udpai_resource_same_payload(held.resource, resource)))
         udpai_traces_note(receiver->traces, type_url, name);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "federation/type_key.h"
 #include "model/client_type.h"
 #include "model/name.h"
 
@@ -10,7 +11,7 @@
 typedef struct awaited {
     udpai_span *span;
     size_t len;
-    char key[]; /* type, NUL, name */
+    char key[]; /* of type and name */
 } awaited;
 
 #define KEY_MAX (UDPAI_TYPE_URL_MAX + 1 + UDPAI_NAME_MAX)
@@ -41,13 +42,8 @@ key_of(const void *item)
 static udpai_str
 write_key(char room[KEY_MAX], udpai_str type_url, udpai_str name)
 {
-    char *at = room;
-    if (type_url.len > UDPAI_TYPE_URL_MAX || name.len > UDPAI_NAME_MAX)
-        return (udpai_str){0};
-    (void)udpai_str_put(&at, type_url);
-    *at++ = '\0';
-    (void)udpai_str_put(&at, name);
-    return (udpai_str){room, (size_t)(at - room)};
+    bool fits = type_url.len <= UDPAI_TYPE_URL_MAX && name.len <= UDPAI_NAME_MAX;
+    return fits ? udpai_type_key(room, type_url, name) : (udpai_str){0};
 }
 
 /* ---- which are traced ---- */
@@ -128,6 +124,12 @@ is_traced(udpai_traces *traces, udpai_str type_url, udpai_str name)
         traces->span = begin_span(traces);
     traces->is_decided = true;
     return traces->span;
+}
+
+bool
+udpai_traces_may_note(const udpai_traces *traces)
+{
+    return traces && traces->is_begun && (!traces->is_decided || traces->span);
 }
 
 void

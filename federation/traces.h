@@ -26,6 +26,8 @@ void udpai_traces_free(udpai_traces *traces);
 /* Something comes in; what is noted until the end belongs to it. @p parent: what its peer has
  * stated; not set: it is the first to see it. @p from: a view that lasts until then. */
 void udpai_traces_begin(udpai_traces *traces, const udpai_trace *parent, udpai_str from);
+/* Is a change noted? False also if it was decided that this one is not traced. */
+bool udpai_traces_may_note(const udpai_traces *traces);
 /* It changes this resource. */
 void udpai_traces_note(udpai_traces *traces, udpai_str type_url, udpai_str name);
 void udpai_traces_end(udpai_traces *traces);

@@ -3,6 +3,7 @@
  * of a source as its absence is believed. */
 #include "federation/absence.h"
 #include "federation/ending.h"
+#include "federation/freezes.h"
 
 #include <stdlib.h>
 
@@ -176,7 +177,7 @@ bound(struct state *state)
     const udpai_intake *intake = state->intake;
     const udpai_store *store = intake->receiver->context->store;
     struct refusal refusal = {.state = state};
-    bool any = false;
+    bool any = false, may_be_frozen = udpai_freezes_n(intake->receiver->freezes) > 0;
     udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, count, state);
     for (size_t i = 0; i < state->parts.n; i++) {
         part *of = &state->parts.items[i];
@@ -185,7 +186,7 @@ bound(struct state *state)
             udpai_absence_is_too_much(of->n_left_out, of->n_all, intake->receiver->max_withdrawal);
         if (of->is_refused)
             log_kept(state, of);
-        any |= of->n_left_out > 0;
+        any |= of->is_refused || (may_be_frozen && of->n_left_out > 0);
     }
     if (any)
         udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, refuse,

@@ -139,8 +139,10 @@ comes_back(const udpai_store_entry *entry, const udpai_stored *now)
 static bool
 must_wait(const udpai_store *store, const udpai_store_entry *entry)
 {
+    if (!is_frozen(store, entry))
+        return false;
     const udpai_stored *now = udpai_store_select(entry);
-    if (!udpai_store_would_change(entry, now) || !is_frozen(store, entry))
+    if (!udpai_store_would_change(entry, now))
         return false;
     return entry->is_frozen ||
            !(begins(store, entry) || comes_back(entry, now) || passes(entry, now));
