@@ -41,7 +41,7 @@ note_publication(const udpai_commits *commits,
     char *room = udpai_publisher_key_read(udpai_origin_key(one->queue->origin), &name, &id);
     const udpai_audit_record by = {
         .actor = name.len ? name : id, /* which nothing proves */
-        .is_proven = identity && udpai_identity_parts_of(identity)->authenticated,
+        .is_proven = udpai_identity_is_proven(identity),
         .peer = id,
         .address = peer ? udpai_peer_address(peer) : (udpai_str){0},
     };

@@ -12,7 +12,6 @@
 #include "udpa/status/v1/status.pb-c.h"
 
 #define KEY "freeze:"
-#define TYPE UDPAI_TYPE_PREFIX "udpa.status.v1.Freeze"
 #define NAME_BEGIN UDPAI_NODE_NAMESPACE "/freeze/"
 
 typedef struct kept {
@@ -163,13 +162,12 @@ pack(const udpai_freeze *freeze)
     message.by = text_of(by);
     message.since_us = freeze->since_us;
     message.all = freeze->is_all;
-    size_t size = udpa__status__v1__freeze__get_packed_size(&message);
-    UDPAI_AUTO_FREE uint8_t *room = udpai_alloc(size + 1);
-    udpa_bytes *bytes = NULL;
-    if (!room)
-        return NULL;
-    udpa__status__v1__freeze__pack(&message, room);
-    return udpa_bytes_new(&bytes, room, size) == UDPA_OK ? bytes : NULL;
+    uint8_t *room;
+    udpa_bytes *bytes =
+        udpai_bytes_make(udpa__status__v1__freeze__get_packed_size(&message), &room);
+    if (bytes)
+        udpa__status__v1__freeze__pack(&message, room);
+    return bytes;
 }
 
 static udpa_err
@@ -177,7 +175,8 @@ make_resource(const udpai_freezes *freezes, const udpai_freeze *freeze, udpa_res
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = name_of(freeze->prefix);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = pack(freeze);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR(TYPE));
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR(UDPAI_TYPE_FREEZE));
     if (!name || !value || !type)
         return UDPA_ERR_NOMEM;
     return udpai_resource_make(ret, &(udpai_resource_parts){
@@ -192,7 +191,8 @@ static udpa_err
 add(udpai_durable_batch *batch, udpai_durable_kind kind, udpa_resource *resource, udpa_bytes *name)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *origin = NULL;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR(TYPE));
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR(UDPAI_TYPE_FREEZE));
     if (!type || udpa_bytes_new(&origin, KEY, strlen(KEY)) != UDPA_OK)
         return UDPA_ERR_NOMEM;
     return udpai_durable_batch_add(batch, &(udpai_durable_op){
@@ -259,8 +259,7 @@ udpai_freezes_begin(const udpai_freezes *freezes,
     err = check_begin(freezes, freeze, resource, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = add(batch, UDPAI_DURABLE_PUT, resource, NULL);
-    return err == UDPA_OK ? UDPA_OK : udpai_fail_code(ret_error, err);
+    return udpai_fail_code(ret_error, add(batch, UDPAI_DURABLE_PUT, resource, NULL));
 }
 
 udpa_err
@@ -276,8 +275,7 @@ udpai_freezes_end(const udpai_freezes *freezes,
         return udpai_fail(ret_error, UDPA_ERR_NOT_FOUND,
                           "%.*s is not frozen as such: 'udpactl status' shows what is",
                           UDPAI_SHOWN(prefix.len ? prefix : UDPAI_STR("everything")));
-    udpa_err err = add(batch, UDPAI_DURABLE_DELETE, NULL, name);
-    return err == UDPA_OK ? UDPA_OK : udpai_fail_code(ret_error, err);
+    return udpai_fail_code(ret_error, add(batch, UDPAI_DURABLE_DELETE, NULL, name));
 }
 
 /* ---- what is kept, and what replicas have ---- */

@@ -13,6 +13,8 @@
 #include "federation/problems.h"
 #include "store/settled.h"
 
+#define UDPAI_TYPE_FREEZE "type.googleapis.com/udpa.status.v1.Freeze"
+
 #define UDPAI_FREEZES_MAX 64
 #define UDPAI_FREEZE_REASON_MAX 512
 
@@ -71,7 +73,7 @@ void udpai_freezes_clear(udpai_freezes *freezes);
 /* Adds PUTs of all. UDPA_ERR_NOMEM */
 udpa_err udpai_freezes_copy(const udpai_freezes *freezes, udpai_durable_batch *batch);
 /* A replica that has nothing on its disk must first have what the others serve: until all is
- * synchronized it takes in what comes. To be told once all that has come is reported. */
+ * synchronized it takes in what comes. To be called once all that has come is reported. */
 void udpai_freezes_settle(udpai_freezes *freezes, const udpai_settled *settled);
 
 #endif

@@ -244,7 +244,7 @@ static bool
 is_trusted(const udpai_mesh *mesh, const udpai_peer *peer)
 {
     udpai_str name = udpai_identity_name(peer->identity);
-    if (!peer->identity || !udpai_identity_parts_of(peer->identity)->authenticated)
+    if (!udpai_identity_is_proven(peer->identity))
         return mesh->context->peers_are_anonymous && !mesh->config.identity;
     for (size_t i = 0; i < mesh->names.n; i++) {
         udpai_str pattern = udpai_bytes_view(mesh->names.items[i]);

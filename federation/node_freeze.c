@@ -46,8 +46,7 @@ change(udpai_node *node, const udpai_freeze *freeze, udpai_str prefix, udpa_erro
                  : udpai_freezes_end(node->parts.freezes, prefix, batch, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = carry_out(node, UDPAI_TAKE(batch));
-    return err == UDPA_OK ? UDPA_OK : udpai_fail_code(ret_error, err);
+    return udpai_fail_code(ret_error, carry_out(node, UDPAI_TAKE(batch)));
 }
 
 udpa_err

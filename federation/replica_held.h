@@ -10,9 +10,6 @@
 #include "federation/shares.h"
 #include "federation/stamps.h"
 
-/* Of a HOLD. False: it asks for what the node has, which is handed over, but for what its rules
- * hide; without memory nothing: it is asked for again. @p is_partial: it has not all that there
- * was. */
 typedef struct udpai_replica_parts {
     const udpai_context *context;
     const udpai_stamps *stamps;
@@ -20,6 +17,9 @@ typedef struct udpai_replica_parts {
     const udpai_shares *shares;
 } udpai_replica_parts;
 
+/* Of a HOLD. False: it asks for what the node has, which is handed over, but for what its rules
+ * hide; without memory nothing: it is asked for again. @p is_partial: it has not all that there
+ * was. */
 bool udpai_replica_hold_is_news(const udpai_replica_parts *parts,
                                 udpai_str set_id,
                                 bool is_partial,

@@ -37,6 +37,21 @@ udpai_tree_find_field(const udpai_tree *map, udpai_str name)
     return found ? found : udpai_tree_find(map, (udpai_str){camel, n});
 }
 
+const udpai_tree *
+udpai_tree_value(const udpai_tree *map, udpai_str key, udpai_tree_kind kind)
+{
+    const udpai_entry *entry =
+        map && map->kind == UDPAI_TREE_MAP ? udpai_tree_find(map, key) : NULL;
+    return entry && entry->value->kind == kind ? entry->value : NULL;
+}
+
+udpai_str
+udpai_tree_text(const udpai_tree *map, const char *key)
+{
+    const udpai_tree *value = udpai_tree_value(map, udpai_str_from(key), UDPAI_TREE_SCALAR);
+    return value ? value->text : (udpai_str){0};
+}
+
 void
 udpai_tree_rename(const udpai_entry *entry, const char *key)
 {

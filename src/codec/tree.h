@@ -41,6 +41,11 @@ struct udpai_tree {
 const udpai_entry *udpai_tree_find(const udpai_tree *map, udpai_str key);
 /* The same of a field, which proto3 JSON has under two names: connect_grace and connectGrace. */
 const udpai_entry *udpai_tree_find_field(const udpai_tree *map, udpai_str name);
+/* What a map has under this key, if it is of that kind; NULL: it is not, or this (NULL: nothing) is
+ * no map. */
+const udpai_tree *udpai_tree_value(const udpai_tree *map, udpai_str key, udpai_tree_kind kind);
+/* The text of the scalar there; empty: there is none. */
+udpai_str udpai_tree_text(const udpai_tree *map, const char *key);
 /* Before anybody else reads the tree: the entry has this key, which no other of its map has. The
  * text outlives the tree. */
 void udpai_tree_rename(const udpai_entry *entry, const char *key);

@@ -61,14 +61,6 @@ udpai_ctl_audit_begin(udpai_cli_table *table, udpai_cli_layout *layout)
 }
 
 static udpai_str
-text_of(const udpai_tree *map, const char *key)
-{
-    const udpai_entry *entry =
-        map && map->kind == UDPAI_TREE_MAP ? udpai_tree_find(map, udpai_str_from(key)) : NULL;
-    return entry && entry->value->kind == UDPAI_TREE_SCALAR ? entry->value->text : (udpai_str){0};
-}
-
-static udpai_str
 behind_last(udpai_str text, char separator)
 {
     for (size_t i = text.len; i > 0; i--)
@@ -87,24 +79,24 @@ short_time(udpai_str time)
 static void
 add_fields(udpai_cli_table *table, const udpai_tree *record, bool is_wide)
 {
-    udpai_str type = behind_last(text_of(record, "type"), '/');
-    udpai_str time = text_of(record, "at");
+    udpai_str type = behind_last(udpai_tree_text(record, "type"), '/');
+    udpai_str time = udpai_tree_text(record, "at");
     udpai_cli_table_add(table, is_wide ? time : short_time(time));
-    udpai_cli_table_add(table, text_of(record, "action"));
-    udpai_cli_table_add(table, text_of(record, "actor"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "action"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "actor"));
     udpai_cli_table_add(table, is_wide ? type : behind_last(type, '.'));
-    udpai_cli_table_add(table, text_of(record, "name"));
-    udpai_cli_table_add_version(table, text_of(record, "version"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "name"));
+    udpai_cli_table_add_version(table, udpai_tree_text(record, "version"));
     if (is_wide)
-        udpai_cli_table_add(table, text_of(record, "generation"));
-    udpai_cli_table_add(table, text_of(record, "rule"));
-    udpai_cli_table_add(table, text_of(record, "reason"));
+        udpai_cli_table_add(table, udpai_tree_text(record, "generation"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "rule"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "reason"));
     if (!is_wide)
         return;
-    udpai_cli_table_add(table, text_of(record, "node"));
-    udpai_cli_table_add(table, text_of(record, "peer"));
-    udpai_cli_table_add(table, text_of(record, "address"));
-    udpai_cli_table_add(table, text_of(record, "seq"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "node"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "peer"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "address"));
+    udpai_cli_table_add(table, udpai_tree_text(record, "seq"));
 }
 
 void

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/time_text.h"
 #include "cli/collect.h"
 #include "cli/node_status.h"
 #include "ctl/clients_view.h"
@@ -230,11 +230,8 @@ static void
 add_contents(reporting *self)
 {
     udpai_strbuf out = {0};
-    char when[32] = "";
-    time_t seconds = (time_t)(self->now_us / 1000000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc))
-        strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char when[UDPAI_TIME_TEXT_SIZE];
+    udpai_time_text(when, self->now_us);
     udpai_strbuf_printf(&out, "udpactl %s, at %s\n\n", UDPAI_CLI_VERSION, when);
     udpai_strbuf_str(&out, udpai_strbuf_view(&self->contents));
     udpai_strbuf_puts(&out,

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/time_text.h"
 #include "cli/collect.h"
 #include "cli/names.h"
 #include "cli/node_status.h"
@@ -244,13 +245,10 @@ typedef struct following {
 static void
 put_head(const udpai_cli_options *options, bool is_first)
 {
-    struct tm utc;
-    char text[32] = "";
-    time_t now = (time_t)(udpai_wall_us() / 1000000);
+    char text[UDPAI_TIME_TEXT_SIZE];
     if (options->format == UDPAI_CLI_JSON)
         return;
-    if (gmtime_r(&now, &utc))
-        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    udpai_time_text(text, udpai_wall_us());
     udpai_cli_print_line("%s%s", is_first ? "" : "\n", text);
 }
 

@@ -8,21 +8,6 @@ static const char *const heads[] = {"TYPE", "NAME", "CHANGE", "SERVED", "WAITING
 
 /* ---- the page ---- */
 
-static const udpai_tree *
-find(const udpai_tree *map, const char *key, udpai_tree_kind kind)
-{
-    const udpai_entry *entry =
-        map && map->kind == UDPAI_TREE_MAP ? udpai_tree_find(map, udpai_str_from(key)) : NULL;
-    return entry && entry->value->kind == kind ? entry->value : NULL;
-}
-
-static udpai_str
-text_of(const udpai_tree *map, const char *key)
-{
-    const udpai_tree *value = find(map, key, UDPAI_TREE_SCALAR);
-    return value ? value->text : (udpai_str){0};
-}
-
 bool
 udpai_ctl_freezes_read(udpai_ctl_freezes *freezes, udpai_str text)
 {
@@ -33,9 +18,9 @@ udpai_ctl_freezes_read(udpai_ctl_freezes *freezes, udpai_str text)
         freezes->documents->roots.n != 1)
         return false;
     const udpai_tree *root = freezes->documents->roots.items[0];
-    freezes->freezes = find(root, "freezes", UDPAI_TREE_LIST);
-    freezes->changes = find(root, "changes", UDPAI_TREE_LIST);
-    bool has_number = udpai_str_number(text_of(root, "n_changes"), &n);
+    freezes->freezes = udpai_tree_value(root, UDPAI_STR("freezes"), UDPAI_TREE_LIST);
+    freezes->changes = udpai_tree_value(root, UDPAI_STR("changes"), UDPAI_TREE_LIST);
+    bool has_number = udpai_str_number(udpai_tree_text(root, "n_changes"), &n);
     freezes->n_changes = (size_t)n;
     return freezes->freezes && freezes->changes && has_number;
 }
@@ -51,7 +36,7 @@ bool
 udpai_ctl_freezes_has(const udpai_ctl_freezes *freezes, udpai_str prefix)
 {
     for (uint32_t i = 0; freezes->freezes && i < freezes->freezes->n; i++)
-        if (udpai_str_eq(text_of(freezes->freezes->items[i], "prefix"), prefix))
+        if (udpai_str_eq(udpai_tree_text(freezes->freezes->items[i], "prefix"), prefix))
             return true;
     return false;
 }
@@ -65,11 +50,11 @@ udpai_ctl_freezes_put(const udpai_ctl_freezes *freezes, udpai_cli_layout *layout
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (uint32_t i = 0; i < freezes->changes->n; i++) {
         const udpai_tree *change = freezes->changes->items[i];
-        udpai_cli_table_add(&table, udpai_cli_type_short(text_of(change, "type")));
-        udpai_cli_table_add(&table, text_of(change, "name"));
-        udpai_cli_table_add(&table, text_of(change, "change"));
-        udpai_cli_table_add_version(&table, text_of(change, "served"));
-        udpai_cli_table_add_version(&table, text_of(change, "waiting"));
+        udpai_cli_table_add(&table, udpai_cli_type_short(udpai_tree_text(change, "type")));
+        udpai_cli_table_add(&table, udpai_tree_text(change, "name"));
+        udpai_cli_table_add(&table, udpai_tree_text(change, "change"));
+        udpai_cli_table_add_version(&table, udpai_tree_text(change, "served"));
+        udpai_cli_table_add_version(&table, udpai_tree_text(change, "waiting"));
     }
     udpai_cli_table_write(&table, out);
     out->failed |= table.failed;

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/pattern.h"
-#include "base/percent.h"
 #include "daemon/page_body.h"
 #include "endpoint/host.h"
 #include "storage/audit_line.h"
@@ -29,39 +28,29 @@ typedef struct question {
 /* ---- the question ---- */
 
 static bool
-take_number(udpai_str part, udpai_str key, uint64_t *number, bool *is_good)
+take_number(udpai_str part, udpai_str key, uint64_t *number)
 {
-    if (!udpai_str_starts(part, key))
-        return false;
-    *is_good &= udpai_str_number((udpai_str){part.data + key.len, part.len - key.len}, number) &&
-                *number <= INT64_MAX / 1000000;
-    return true;
+    return udpai_page_form_number(part, key, number) && *number <= INT64_MAX / 1000000;
 }
 
 static bool
-take_text(udpai_str part, udpai_str key, char *room, udpai_str *ret_text, bool *is_good)
+take_text(udpai_str part, udpai_str key, char *room, udpai_str *ret_text)
 {
-    const udpai_str encoded = {part.data + key.len, part.len - key.len};
-    if (!udpai_str_starts(part, key))
-        return false;
-    *is_good &= encoded.len < TEXT_MAX && udpai_percent_decode(encoded, &room, ret_text);
-    return true;
+    return part.len < key.len + TEXT_MAX && udpai_page_form_text(part, key, &room, ret_text);
 }
 
 static bool
 take_part(question *asked, udpai_str part)
 {
-    bool is_good = true;
-    if (take_number(part, UDPAI_STR("after="), &asked->after, &is_good))
+    if (take_number(part, UDPAI_STR("after="), &asked->after))
         asked->is_forward = true;
-    else if (!take_number(part, UDPAI_STR("limit="), &asked->limit, &is_good) &&
-             !take_number(part, UDPAI_STR("before="), &asked->before, &is_good) &&
-             !take_number(part, UDPAI_STR("since="), &asked->since, &is_good) &&
-             !take_text(part, UDPAI_STR("identity="), asked->identity_room, &asked->identity,
-                        &is_good) &&
-             !take_text(part, UDPAI_STR("name="), asked->name_room, &asked->name, &is_good))
-        return part.len == 0;
-    return is_good;
+    else
+        return part.len == 0 || take_number(part, UDPAI_STR("limit="), &asked->limit) ||
+               take_number(part, UDPAI_STR("before="), &asked->before) ||
+               take_number(part, UDPAI_STR("since="), &asked->since) ||
+               take_text(part, UDPAI_STR("identity="), asked->identity_room, &asked->identity) ||
+               take_text(part, UDPAI_STR("name="), asked->name_room, &asked->name);
+    return true;
 }
 
 static bool
@@ -207,8 +196,7 @@ udpai_audit_page_note(udpa_endpoint *endpoint, const udpai_http_reading *reading
         const udpai_audit_record record = {
             .action = UDPAI_STR("admin"),
             .actor = by_token ? UDPAI_STR("token") : udpai_identity_name(reading->identity),
-            .is_proven = by_token || (reading->identity &&
-                                      udpai_identity_parts_of(reading->identity)->authenticated),
+            .is_proven = by_token || udpai_identity_is_proven(reading->identity),
             .reason = udpai_strbuf_view(&what),
         };
         udpai_node_audit(udpai_endpoint_node(endpoint), &record);

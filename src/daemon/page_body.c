@@ -91,3 +91,10 @@ udpai_page_form_text(udpai_str part, udpai_str key, char **at, udpai_str *ret_te
     return udpai_str_starts(part, key) &&
            udpai_percent_decode((udpai_str){part.data + key.len, part.len - key.len}, at, ret_text);
 }
+
+bool
+udpai_page_form_number(udpai_str part, udpai_str key, uint64_t *ret_number)
+{
+    return udpai_str_starts(part, key) &&
+           udpai_str_number((udpai_str){part.data + key.len, part.len - key.len}, ret_number);
+}

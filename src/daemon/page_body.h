@@ -18,6 +18,8 @@ udpa_err udpai_page_form_read(udpai_str query,
 /* A part "KEY=VALUE", @p key with its '=': decoded to *at, which is moved on; the room of a whole
  * form is enough for its parts. False: it is another key, or not encoded so. */
 bool udpai_page_form_text(udpai_str part, udpai_str key, char **at, udpai_str *ret_text);
+/* The same of a number, which is not encoded. */
+bool udpai_page_form_number(udpai_str part, udpai_str key, uint64_t *ret_number);
 /* The next part of a form, which is moved on behind it. False: it is the last. */
 bool udpai_page_form_next(udpai_str *form, udpai_str *ret_part);
 

@@ -27,7 +27,6 @@
 #define NAME_OF_SOURCES "udpa.node/source"
 #define NAME_OF_REPLICAS "udpa.node/replica"
 #define NAME_OF_EVENTS "udpa.node/events"
-#define TYPE_OF_FREEZE UDPAI_TYPE_PREFIX "udpa.status.v1.Freeze"
 #define NAME_OF_FREEZE "udpa.node/freeze"
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
@@ -187,7 +186,7 @@ check_rules(const udpai_pages *self, const udpai_http_reading *reading, udpa_err
     case FREEZES:
     case FREEZE:
     case THAW:
-        question.type_url = UDPAI_STR(TYPE_OF_FREEZE);
+        question.type_url = UDPAI_STR(UDPAI_TYPE_FREEZE);
         question.name = UDPAI_STR(NAME_OF_FREEZE);
         break;
     default:

@@ -59,14 +59,6 @@ struct udpai_status_page {
 
 /* ---- what is asked ---- */
 
-/* "KEY=NUMBER" */
-static bool
-take_number(udpai_str one, udpai_str key, uint64_t *ret_number)
-{
-    return udpai_str_starts(one, key) &&
-           udpai_str_number((udpai_str){one.data + key.len, one.len - key.len}, ret_number);
-}
-
 static bool
 read_form(question *self, udpai_str form)
 {
@@ -79,7 +71,7 @@ read_form(question *self, udpai_str form)
                    udpai_page_form_text(one, UDPAI_STR("type="), &room, &self->type) ||
                    udpai_page_form_text(one, UDPAI_STR("name="), &room, &self->name) ||
                    udpai_page_form_text(one, UDPAI_STR("after="), &room, &self->after) ||
-                   take_number(one, UDPAI_STR("limit="), &self->limit);
+                   udpai_page_form_number(one, UDPAI_STR("limit="), &self->limit);
     } while (has_more);
     return is_good && self->limit >= 1 && self->limit <= LIMIT_MAX;
 }
@@ -169,15 +161,8 @@ on_complete(void *userdata)
 static void
 put_resource(question *self, const udpa_resource *resource, udpai_strbuf *text)
 {
-    const udpai_entry_form form = {.extended = true, .ttl_ms = udpa_resource_ttl_ms(resource)};
-    udpai_proto_writer size = {0};
-    uint8_t *room;
     char *json = NULL;
-    udpai_entry_put(&size, resource, form);
-    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
-    udpai_proto_writer writer = {room, 0};
-    if (bytes)
-        udpai_entry_put(&writer, resource, form);
+    udpa_bytes *bytes = udpai_entry_encode(resource, udpa_resource_ttl_ms(resource));
     if (!bytes || udpai_convert_from_binary(self->page->schema, UDPAI_STR(UDPAI_TYPE_UDPA_RESOURCE),
                                             udpai_bytes_view(bytes), UDPAI_FORMAT_JSON, &json,
                                             NULL) != UDPA_OK)

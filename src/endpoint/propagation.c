@@ -267,51 +267,50 @@ may_mark(propagation *self)
     return true;
 }
 
+/* NULL without memory. */
+static measured *
+add(propagation *self, udpai_order *order, size_t change, const udpai_trace *trace)
+{
+    measured *one = udpai_alloc(sizeof(*one));
+    const udpai_change_mark put = {self->last_number + 1, change, *trace};
+    if (!one || !udpai_vector_push(&order->marks, put)) {
+        udpai_free(one);
+        return NULL;
+    }
+    one->number = ++self->last_number;
+    one->n_unreported = self->options.n_sides;
+    one->due_ms = self->options.wheel->now_ms + PATIENCE_MS;
+    udpai_list_init(&one->node);
+    udpai_list_append(&self->open, &one->node);
+    self->n_open++;
+    return one;
+}
+
 /* Without memory it is left out. */
 static void
 mark(propagation *self, udpai_order *order, const batch *what)
 {
-    measured *one = udpai_alloc(sizeof(*one));
-    const udpai_change_mark put = {.number = self->last_number + 1, .change = what->last};
-    if (!one || !udpai_vector_push(&order->marks, put)) {
-        udpai_free(one);
+    static const udpai_trace none;
+    measured *one = add(self, order, what->last, &none);
+    if (!one)
         return;
-    }
-    *one = (measured){
-        .number = ++self->last_number,
-        .weight = what->type->n_left_out,
-        .n_unreported = self->options.n_sides,
-        .type = what->type,
-        .due_ms = self->options.wheel->now_ms + PATIENCE_MS,
-    };
+    one->weight = what->type->n_left_out;
+    one->type = what->type;
     what->type->n_left_out = 0;
-    udpai_list_init(&one->node);
-    udpai_list_append(&self->open, &one->node);
-    self->n_open++;
 }
 
 /* Without memory it is not traced; beyond the bound, nobody knows how long it takes. */
 static void
 mark_span(propagation *self, udpai_order *order, udpai_span *span, bool has_room)
 {
-    const udpai_change_mark put = {self->last_number + 1, span->change, span->trace};
-    measured *one = has_room ? udpai_alloc(sizeof(*one)) : NULL;
-    if (!one || !udpai_vector_push(&order->marks, put)) {
-        udpai_free(one);
-        span->outcome = "unmeasured";
-        span->end_us = span->effective_us;
-        self->options.take_span(self->options.span_userdata, span);
+    measured *one = has_room ? add(self, order, span->change, &span->trace) : NULL;
+    if (one) {
+        one->span = span;
         return;
     }
-    *one = (measured){
-        .number = ++self->last_number,
-        .n_unreported = self->options.n_sides,
-        .span = span,
-        .due_ms = self->options.wheel->now_ms + PATIENCE_MS,
-    };
-    udpai_list_init(&one->node);
-    udpai_list_append(&self->open, &one->node);
-    self->n_open++;
+    span->outcome = "unmeasured";
+    span->end_us = span->effective_us;
+    self->options.take_span(self->options.span_userdata, span);
 }
 
 static void

@@ -19,25 +19,20 @@ udpai_acl_action_for(udpai_str name)
 
 /* ---- subjects ---- */
 
-static bool
-is_authenticated(const udpai_acl_subject *subject)
-{
-    return subject->identity && udpai_identity_parts_of(subject->identity)->authenticated;
-}
-
 /* The name in its Node counts where no identity can be proved. */
 static udpai_str
 claimed_name(const udpai_acl *acl, const udpai_acl_subject *subject)
 {
-    bool counts = acl->options.trusts_node_ids && !is_authenticated(subject);
+    bool counts = acl->options.trusts_node_ids && !udpai_identity_is_proven(subject->identity);
     return counts ? subject->node_id : (udpai_str){0};
 }
 
 udpai_str
 udpai_acl_subject_name(const udpai_acl *acl, const udpai_acl_subject *subject)
 {
-    udpai_str name = is_authenticated(subject) ? udpai_identity_name(subject->identity)
-                                               : claimed_name(acl, subject);
+    udpai_str name = udpai_identity_is_proven(subject->identity)
+                         ? udpai_identity_name(subject->identity)
+                         : claimed_name(acl, subject);
     return name.len ? name : subject->known_as;
 }
 
@@ -94,7 +89,8 @@ is_own_name(const udpai_acl *acl, const udpai_acl_subject *subject, udpai_str au
     udpai_str claimed = claimed_name(acl, subject), known = subject->known_as;
     return authority.len == 0 || (claimed.len && udpai_str_eq(authority, claimed)) ||
            (known.len && udpai_str_eq(authority, known)) ||
-           (is_authenticated(subject) && udpai_identity_matches(subject->identity, authority));
+           (udpai_identity_is_proven(subject->identity) &&
+            udpai_identity_matches(subject->identity, authority));
 }
 
 static bool
@@ -214,7 +210,7 @@ udpai_acl_check_node_id(const udpai_acl *acl,
                         const udpai_acl_subject *subject,
                         udpa_error **ret_error)
 {
-    if (!acl->options.binds_node_id || !is_authenticated(subject) ||
+    if (!acl->options.binds_node_id || !udpai_identity_is_proven(subject->identity) ||
         udpai_identity_matches(subject->identity, subject->node_id))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,

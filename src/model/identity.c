@@ -78,6 +78,12 @@ udpai_identity_unref(udpai_identity *identity)
     return NULL;
 }
 
+bool
+udpai_identity_is_proven(const udpai_identity *identity)
+{
+    return identity && udpai_identity_parts_of(identity)->authenticated;
+}
+
 const udpai_identity_parts *
 udpai_identity_parts_of(const udpai_identity *identity)
 {

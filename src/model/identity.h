@@ -30,6 +30,8 @@ udpai_identity *udpai_identity_ref(udpai_identity *identity);
 udpai_identity *udpai_identity_unref(udpai_identity *identity);
 UDPA_DEFINE_CLEANUP(udpai_identity, udpai_identity_unref)
 
+/* Was it proved to this node? NULL: there is none. */
+bool udpai_identity_is_proven(const udpai_identity *identity);
 /* Views owned by @p identity, each followed by a NUL. */
 const udpai_identity_parts *udpai_identity_parts_of(const udpai_identity *identity);
 

@@ -242,21 +242,14 @@ refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
     }
 }
 
-/* Anybody else could have each of its changes traced, or stop others from being so. */
-static bool
-is_proven(const udpai_session *session)
-{
-    const udpai_identity *identity = session->info.identity;
-    return identity && udpai_identity_parts_of(identity)->authenticated;
-}
-
 udpa_err
 udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
 {
     size_t n = publication->entries.n, size = publication->size_bytes;
     if (udpa->is_source)
         refuse_unasked(udpa, publication);
-    if (!is_proven(&udpa->session))
+    /* Anybody else could have each of its changes traced, or stop others from being so. */
+    if (!udpai_identity_is_proven(udpa->session.info.identity))
         publication->trace = (udpai_trace){0};
     udpa_err err = udpai_session_report_publication(&udpa->session, publication);
     if (err != UDPA_OK)

@@ -293,12 +293,12 @@ turn(udpai_otlp_exporter *self)
     pthread_mutex_unlock(&self->mutex);
     if (spans.n)
         deliver(self, &spans);
-    bool goes_on = spans.n > 0;
+    bool had_any = spans.n > 0;
     while (spans.n)
         udpa_bytes_unref(spans.items[--spans.n]);
     udpai_vector_done(&spans);
     pthread_mutex_lock(&self->mutex);
-    goes_on = !self->is_ending || (goes_on && !is_over(self));
+    bool goes_on = !self->is_ending || (had_any && !is_over(self));
     pthread_mutex_unlock(&self->mutex);
     return goes_on;
 }

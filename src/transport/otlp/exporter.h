@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends spans to a collector of OpenTelemetry, over gRPC, on a thread of its own. Whoever has a
- * span never waits: what does not fit into the queue is dropped and counted. */
+/* Sends spans to a collector of OpenTelemetry, over gRPC, on a thread of its own. Callers
+ * never wait: a span that does not fit into the queue is dropped and counted. */
 #ifndef UDPAI_OTLP_EXPORTER_H
 #define UDPAI_OTLP_EXPORTER_H
 
