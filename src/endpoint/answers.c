@@ -11,7 +11,7 @@ typedef struct udpai_answers {
     udpa_endpoint *endpoint;
     udpai_answers_config config;
     udpai_map all; /* of udpa_resource, by name */
-    udpai_timer renewal;
+    udpai_timer renewal, publishing;
     udpai_log_limit refusals;
 } udpai_answers;
 
@@ -48,6 +48,21 @@ publish(udpai_answers *answers)
         udpai_log(UDPA_LOG_WARNING, "status", "a question about %s is not answered: %s",
                   answers->config.subject, udpa_err_text(UDPA_ERR_NOMEM));
     udpai_vector_done(&list);
+}
+
+/* What many ask in one turn is answered at once: each time it costs as much as there are answers.
+ */
+static void
+publish_soon(udpai_answers *answers)
+{
+    udpai_wheel *wheel = wheel_of(answers);
+    udpai_timer_set(wheel, &answers->publishing, wheel->now_ms);
+}
+
+static void
+on_publishing(udpai_timer *timer)
+{
+    publish(UDPAI_CONTAINER_OF(timer, udpai_answers, publishing));
 }
 
 static void
@@ -94,7 +109,7 @@ begin(udpai_answers *answers, udpai_str name)
     }
     udpa_resource *made = make(answers, name);
     if (made && udpai_map_add(&answers->all, made)) {
-        publish(answers);
+        publish_soon(answers);
         set_timer(answers);
         return;
     }
@@ -108,9 +123,9 @@ end(udpai_answers *answers, udpai_str name)
     udpa_resource *known = udpai_map_remove(&answers->all, name);
     if (!known)
         return;
-    publish(answers);
-    set_timer(answers);
     udpa_resource_unref(known);
+    publish_soon(answers);
+    set_timer(answers);
 }
 
 static void
@@ -169,6 +184,7 @@ free_answers(udpai_service *service)
 {
     udpai_answers *answers = of(service);
     udpai_timer_cancel(&answers->renewal);
+    udpai_timer_cancel(&answers->publishing);
     drop_all(&answers->all);
     udpai_free(answers);
 }
@@ -187,6 +203,7 @@ udpai_answers_new(udpai_service **ret_answers,
     answers->config = *config;
     udpai_map_init(&answers->all, name_key);
     udpai_timer_init(&answers->renewal, on_renewal);
+    udpai_timer_init(&answers->publishing, on_publishing);
     udpa_err err = udpai_node_expect_own(udpai_endpoint_node(endpoint),
                                          udpai_str_from(config->type_url), true);
     if (err == UDPA_OK)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a node says of itself, as an endpoint that looks at it sees it. */
+#include <time.h>
+
 #include "pair.h"
 
 #include "udpa/status/v1/status.pb-c.h"
 
 #define STATUS "type.googleapis.com/udpa.status.v1."
+
+#define MANY_QUESTIONS 4096
 
 typedef struct look {
     unsigned n_updates, n_complete;
@@ -27,6 +31,12 @@ static void
 on_complete(void *userdata)
 {
     ((look *)userdata)->n_complete++;
+}
+
+static void
+count_all(void *userdata, udpa_update *update)
+{
+    ((look *)userdata)->n_updates += (unsigned)udpa_update_size(update);
 }
 
 static void
@@ -159,6 +169,46 @@ test_acknowledgements_are_asked_for_by_name(void **state)
     pair_end(&pair);
 }
 
+/* Processor time of all, for each. */
+static double
+time_of_questions(size_t n)
+{
+    static char rooms[MANY_QUESTIONS][64];
+    static const char *names[MANY_QUESTIONS];
+    test_pair pair;
+    look asking = {0};
+    pair_begin(&pair);
+    pair_serve_node(&pair);
+    pair_dial(&pair, pair.port, NULL);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(rooms[i], sizeof(rooms[i]), "udpa.node/origins/%zu/cluster/com.acme/a", i);
+        names[i] = rooms[i];
+    }
+    udpa_subscription *subscription;
+    udpa_subscribe_options options = UDPA_SUBSCRIBE_OPTIONS_INIT;
+    options.type_url = STATUS "OriginsStatus";
+    options.names = names;
+    options.n_names = n;
+    options.update = count_all;
+    options.userdata = &asking;
+    clock_t begun = clock();
+    assert_ok(udpa_subscribe(&subscription, pair.client, &options, NULL));
+    pair_run_until(&pair, &asking.n_updates, (unsigned)n);
+    double time = (double)(clock() - begun);
+    pair_end(&pair);
+    return time / (double)n;
+}
+
+/* Each costs the same, however many others there are: in the square it would be 16 times. */
+static void
+test_many_questions_at_once(void **state)
+{
+    (void)state;
+    double of_few = time_of_questions(MANY_QUESTIONS / 16),
+           of_many = time_of_questions(MANY_QUESTIONS);
+    assert_true(of_many < 5 * of_few);
+}
+
 /* Nobody but the node itself speaks there. */
 static void
 test_nobody_else_may_say_it(void **state)
@@ -182,6 +232,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seen_by_an_endpoint),
         cmocka_unit_test(test_acknowledgements_are_asked_for_by_name),
+        cmocka_unit_test(test_many_questions_at_once),
         cmocka_unit_test(test_nobody_else_may_say_it),
     };
     return cmocka_run_group_tests_name("endpoint status", tests, NULL, NULL);
