@@ -241,7 +241,7 @@ static void
 take_batch(udpai_otlp_exporter *self, batch *taken)
 {
     size_t n = udpai_min_size(self->queue.n, UDPAI_OTLP_BATCH_SPANS);
-    if (!udpai_vector_reserve(taken, n))
+    if (n == 0 || !udpai_vector_reserve(taken, n))
         return;
     for (size_t i = 0; i < n; i++) {
         taken->items[taken->n++] = self->queue.items[i];
