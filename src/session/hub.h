@@ -115,6 +115,8 @@ struct udpai_session {
     udpai_list in_barrier; /* linked: it is sent nothing before … */
     uint64_t barrier;      /* … the barrier with this ticket has passed */
     size_t n_owed;         /* answers */
+    udpai_trace trace; /* that the message belongs to which it is given, where a transport is told
+                        * of it beside the message */
     bool is_writing, is_finishing, is_paused;
     bool is_calm; /* the peer's last message asked for nothing, and what was written since gives it
                    * no reason to: what comes are acknowledgements, which may be read late */

@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "model/identity.h"
+#include "model/trace.h"
 
 typedef struct udpai_http_request udpai_http_request;
 typedef struct udpai_http_client udpai_http_client;
@@ -27,6 +28,7 @@ struct udpai_http_request {
     udpa_bytes *answer; /* a serialised DiscoveryResponse; NULL: nothing has changed, or an error */
     udpa_error *error;  /* NULL: none; of what was cancelled UDPA_ERR_CANCELLED */
     bool server_holds;  /* requests, until something changes, and states that */
+    udpai_trace trace;  /* that the answer belongs to, by its header traceparent */
     udpai_identity
         *identity; /* without a path: its identity, by its certificate; NULL: it has none */
 

@@ -52,6 +52,7 @@ typedef struct slot {
     udpa_bytes *version;           /* that the session has of them; NULL: none */
     udpa_bytes *delivered_version; /* of the response that is BUFFERED or DELIVERED */
     udpa_bytes *buffered;          /* that response */
+    udpai_trace trace;             /* that it belongs to */
     uint64_t serial;               /* of it */
     uint64_t requested_ms;         /* when the last request began */
 } slot;
@@ -206,7 +207,7 @@ deliver(slot *self)
     udpai_polling *polling = self->polling;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *response = UDPAI_TAKE(self->buffered);
     self->stage = DELIVERED;
-    polling->ops.deliver(polling->ops.userdata, udpai_bytes_view(response));
+    polling->ops.deliver(polling->ops.userdata, udpai_bytes_view(response), &self->trace);
 }
 
 static void
@@ -282,13 +283,14 @@ read_response(slot *self, udpai_str response, udpa_error **ret_error)
 }
 
 static void
-receive_new(slot *self, udpai_str response)
+receive_new(slot *self, const udpai_polling_response *response)
 {
     udpa_error *error = NULL;
-    if (read_response(self, response, &error) != UDPA_OK) {
+    if (read_response(self, response->message, &error) != UDPA_OK) {
         fail(self->polling, error);
         return;
     }
+    self->trace = response->trace;
     self->stage = BUFFERED;
     if (self->polling->is_reading)
         deliver(self);
@@ -319,7 +321,7 @@ udpai_polling_receive(udpai_polling *polling, size_t index, const udpai_polling_
     else if (response->outcome == UDPAI_POLLING_SAME)
         receive_same(self);
     else
-        receive_new(self, response->message);
+        receive_new(self, response);
 }
 
 /* ---- what the session sends ---- */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "base/wheel.h"
+#include "model/trace.h"
 #include "xds/server.h"
 
 #define UDPAI_POLLING_REFRESH_MS 5000
@@ -53,6 +54,7 @@ typedef struct udpai_polling_response {
 
     udpai_str message;       /* a DiscoveryResponse */
     bool server_holds;       /* requests, until something changes, and states that */
+    udpai_trace trace;       /* that the message belongs to */
     const udpa_error *error; /* of a failure */
 } udpai_polling_response;
 
@@ -64,8 +66,8 @@ typedef struct udpai_polling_ops {
     udpa_err (*begin)(void *userdata, const udpai_polling_request *request);
     /* The response is ignored; it is received all the same, and soon. */
     void (*cancel)(void *userdata, size_t index);
-    /* The session receives this. */
-    void (*deliver)(void *userdata, udpai_str response);
+    /* The session receives this, which belongs to a trace if that is set. */
+    void (*deliver)(void *userdata, udpai_str response, const udpai_trace *trace);
     /* The server has failed: the stream ends with this; consumed. */
     void (*fail)(void *userdata, udpa_error *error);
     uint64_t (*random)(void *userdata);

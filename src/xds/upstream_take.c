@@ -421,6 +421,9 @@ take(udpai_upstream_type *type, const udpai_xds_answer *answer, size_t size)
         return err;
     }
     self.publication->size_bytes = size;
+    /* As of UDPA: anybody else could have each of its changes traced. */
+    if (udpai_identity_is_proven(type->session->session.info.identity))
+        self.publication->trace = type->session->session.trace;
     err = udpai_upstream_publish(type->session, self.publication);
     return err == UDPA_OK ? conclude(&self) : err;
 }

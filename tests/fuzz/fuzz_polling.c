@@ -66,9 +66,10 @@ on_cancel(void *userdata, size_t index)
 }
 
 static void
-on_deliver(void *userdata, udpai_str response)
+on_deliver(void *userdata, udpai_str response, const udpai_trace *trace)
 {
     bed *self = userdata;
+    (void)trace;
     size_t index = udpai_xds_rest_index(text_of(response, 4));
     udpai_str nonce = text_of(response, 5);
     FUZZ_CHECK(self->is_reading && !self->has_failed);

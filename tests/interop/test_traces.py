@@ -4,13 +4,17 @@
 Spans come to a collector (by the messages of OpenTelemetry's own packages), also when it was away, is slow, or takes
 only some; and no client waits for it."""
 import concurrent.futures
+import http.server
+import json
 import re
+import ssl
+import subprocess
 import sys
 import threading
 import time
 import urllib.request
 
-from interop import SOURCE, Failure, check, envoy_or_skip, free_ports, run, wait_for
+from interop import SOURCE, Failure, Node, check, envoy_or_skip, free_ports, run, wait_for
 
 import grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
@@ -202,6 +206,61 @@ def check_end(demo, collector):
     check('also while the collector hangs', process.wait(20) == 0 and time.monotonic() - begin < 6)
 
 
+class Rest(http.server.BaseHTTPRequestHandler):
+    """A control plane by REST, whose answers belong to a trace."""
+    trace, span = 'a1' * 16, 'b2' * 8
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers['content-length']))
+        answer = json.dumps({'version_info': '1', 'resources': [{
+            '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', 'name': 'by-rest'}]}).encode()
+        self.send_response(200)
+        self.send_header('traceparent', f'00-{self.trace}-{self.span}-01')
+        self.send_header('content-length', str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+def check_rest(test, collector):
+    """The trace of an answer by REST goes on here, if the server has a certificate; and nothing else is traced."""
+    certs = test.work / 'rest-certs'
+    subprocess.run([SOURCE / 'certs' / 'make-development-ca', certs, 'legacy', '--dns', 'legacy'], check=True,
+                   capture_output=True)
+    for is_proven in (True, False):
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Rest)
+        rest = {'address': f'127.0.0.1:{server.server_port}', 'authority': 'legacy', 'refresh_delay': '60s'}
+        if is_proven:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certs / 'legacy.crt', certs / 'legacy.key')
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            rest['tls'] = {'ca_file': f'{certs}/ca.crt', 'server_name': 'legacy'}
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        collector.forget()
+        name = f'rest-{is_proven}'.lower()
+        bootstrap = test.work / f'{name}.json'
+        bootstrap.write_text(json.dumps({
+            'node': {'id': name}, 'store': {'in_memory': True},
+            'static_resources': {'config_sources': [{'name': 'legacy', 'rest': rest}]},
+            'providers': [{'types': ['envoy.config.cluster.v3.Cluster'], 'config_descriptors': [{'resource_name': 'legacy'}]}],
+            'traces': {'address': f'127.0.0.1:{collector.port}', 'per_second': 100}}), encoding='utf-8')
+        node = Node(test, name, 0, bootstrap)
+        if is_proven:
+            wait_for('a span of what came by REST', lambda: collector.of(name, 'Cluster'), 15)
+            span, = collector.of(name, 'Cluster')
+            check('it goes on with the trace', span.trace_id.hex() == Rest.trace and
+                  span.parent_span_id.hex() == Rest.span and attributes(span)['udpa.from'] == 'legacy')
+        else:
+            wait_for('it is there', lambda: 'by-rest' in subprocess.run(
+                [test.build / 'udpactl', '--server', node.address, 'get', 'cluster'], capture_output=True, text=True,
+                check=False).stdout, 15)
+        node.stop()
+        check('nothing else is traced', len(collector.of(name, '')) == is_proven)
+        server.shutdown()
+
+
 def body(test):
     envoy = envoy_or_skip()
     ports = free_ports(3)
@@ -224,6 +283,7 @@ def body(test):
         check_exemplar(demo, *check_trace(collector))
         check_absent(demo, collector)
         check_refused(demo, collector)
+        check_rest(test, collector)
         check_end(demo, collector)
 
 

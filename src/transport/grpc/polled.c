@@ -124,9 +124,11 @@ on_cancel(void *userdata, size_t index)
 }
 
 static void
-on_deliver(void *userdata, udpai_str response)
+on_deliver(void *userdata, udpai_str response, const udpai_trace *trace)
 {
-    udpai_session_receive(((udpai_bridge *)userdata)->session, response);
+    udpai_session *session = ((udpai_bridge *)userdata)->session;
+    session->trace = *trace;
+    udpai_session_receive(session, response);
 }
 
 static void
@@ -240,6 +242,7 @@ receive(polled *self, const polled_request *http_request)
                                   : UDPAI_POLLING_SAME,
         .message = base->answer ? udpai_bytes_view(base->answer) : (udpai_str){"", 0},
         .server_holds = base->server_holds,
+        .trace = base->trace,
         .error = base->error,
     };
     udpai_polling_receive(self->polling, http_request->index, &response);

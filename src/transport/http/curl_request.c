@@ -16,7 +16,8 @@
 #define CONNECT_TIMEOUT_MS 10000
 #define HEADERS_MAX ((size_t)64 * 1024)
 #define WORDS_MAX 1000 /* of an error's body */
-#define HELD_HEADER "preference-applied:"
+#define HELD_HEADER UDPAI_STR("preference-applied:")
+#define TRACE_HEADER UDPAI_STR("traceparent:")
 
 /* While it is under way. */
 typedef struct exchange {
@@ -60,16 +61,33 @@ on_body(char *data, size_t one, size_t n, void *userdata)
     return self->is_too_large || udpai_strbuf_failed(&self->body) ? 0 : n;
 }
 
+/* Cuts its name off the header, if it has this one; what remains is its value. */
+static bool
+take_name(udpai_str *header, udpai_str name)
+{
+    if (header->len < name.len || strncasecmp(header->data, name.data, name.len) != 0)
+        return false;
+    const char *begin = header->data + name.len, *end = header->data + header->len;
+    while (begin < end && memchr(" \t", *begin, 2))
+        begin++;
+    while (begin < end && memchr(" \t\r\n", end[-1], 4))
+        end--;
+    *header = (udpai_str){begin, (size_t)(end - begin)};
+    return true;
+}
+
 static size_t
 on_header(char *data, size_t one, size_t n, void *userdata)
 {
     exchange *self = userdata;
+    udpai_str header = {data, n};
     (void)one;
     self->n_header_bytes += n;
     self->is_too_large = self->n_header_bytes > HEADERS_MAX;
-    if (n > sizeof(HELD_HEADER) - 1 &&
-        strncasecmp(data, HELD_HEADER, sizeof(HELD_HEADER) - 1) == 0 && memmem(data, n, "wait", 4))
-        self->request->server_holds = true;
+    if (take_name(&header, HELD_HEADER))
+        self->request->server_holds |= memmem(header.data, header.len, "wait", 4) != NULL;
+    else if (take_name(&header, TRACE_HEADER))
+        (void)udpai_trace_read(header, &self->request->trace);
     return self->is_too_large ? 0 : n;
 }
 

@@ -341,6 +341,27 @@ nothing_new_and_held(void **state)
 }
 
 static void
+answer_may_belong_to_a_trace(void **state)
+{
+    static const char trace[] = "00-0102030405060708090a0b0c0d0e0f10-1112131415161718-01";
+    char traced[256], other[256], room[UDPAI_TRACEPARENT_LEN];
+    (void)state;
+    snprintf(traced, sizeof(traced), OK_HEAD "2\r\nTraceParent: \t%s \r\n\r\n{}", trace);
+    snprintf(other, sizeof(other), OK_HEAD "2\r\ntraceparent: %s-%s\r\n\r\n{}", trace, trace);
+    asking *self = start((const char *const[]){traced, other, OK_HEAD "2\r\n\r\n{}", NULL});
+    ask(self);
+    expect_answer(self, "{}");
+    udpai_trace_write(&self->request.trace, room);
+    assert_memory_equal(room, trace, sizeof(room));
+    for (int i = 0; i < 2; i++) {
+        ask(self);
+        expect_answer(self, "{}");
+        assert_false(udpai_trace_is_set(&self->request.trace));
+    }
+    stop(self);
+}
+
+static void
 other_statuses_are_failures_with_the_server_s_words(void **state)
 {
     (void)state;
@@ -512,6 +533,7 @@ main(void)
         cmocka_unit_test(connection_is_used_again),
         cmocka_unit_test(somebody_is_there_or_not),
         cmocka_unit_test(nothing_new_and_held),
+        cmocka_unit_test(answer_may_belong_to_a_trace),
         cmocka_unit_test(other_statuses_are_failures_with_the_server_s_words),
         cmocka_unit_test(what_is_no_message_is_a_failure),
         cmocka_unit_test(answers_have_a_size),

@@ -32,14 +32,17 @@ on_cancel(void *userdata, size_t index)
 }
 
 static void
-on_deliver(void *userdata, udpai_str response)
+on_deliver(void *userdata, udpai_str response, const udpai_trace *trace)
 {
     polling_bed *bed = userdata;
     bed->delivered = udpa_bytes_unref(bed->delivered);
     assert_ok(udpa_bytes_new(&bed->delivered, response.data, response.len));
     bed->n_delivered++;
-    if (bed->stream)
-        fake_stream_receive(bed->stream, response.data, response.len);
+    bed->trace = *trace;
+    if (!bed->stream)
+        return;
+    bed->stream->session->trace = *trace;
+    fake_stream_receive(bed->stream, response.data, response.len);
 }
 
 static void

@@ -21,6 +21,7 @@ typedef struct polling_bed {
     polling_asked asked[UDPAI_XDS_POLLS]; /* last */
     unsigned n_asked;
     udpa_bytes *delivered; /* last */
+    udpai_trace trace;     /* of it */
     unsigned n_delivered;
     udpa_error *error;
     uint64_t random;

@@ -396,7 +396,9 @@ answer_waits_while_the_session_does_not_read(void **state)
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_NOTHING);
     udpai_polling_set_reading(bed->polling, false);
-    respond_version(bed, "v1");
+    udpai_polling_response traced = response_of("v1", CLUSTER);
+    traced.trace = (udpai_trace){{1}, {2}, true};
+    polling_respond(bed, CLUSTER, &traced);
     polling_pass(bed, 10 * REFRESH);
     assert_int_equal(bed->n_delivered, 0);
     polling_expect_nothing(bed);
@@ -404,6 +406,7 @@ answer_waits_while_the_session_does_not_read(void **state)
     assert_int_equal(bed->n_delivered, 0); /* not in the call */
     polling_pass(bed, 0);
     assert_int_equal(bed->n_delivered, 1);
+    assert_memory_equal(&bed->trace, &traced.trace, sizeof(bed->trace)); /* with its trace */
     ack(bed, W_NOTHING);
     polling_expect(bed, CLUSTER, "v1:");
 }
@@ -458,8 +461,9 @@ oom_begin(void *userdata, const udpai_polling_request *request)
 }
 
 static void
-oom_deliver(void *userdata, udpai_str response)
+oom_deliver(void *userdata, udpai_str response, const udpai_trace *trace)
 {
+    (void)trace;
     (void)userdata;
     (void)response;
 }

@@ -128,6 +128,51 @@ type_without_a_path_is_refused(void **state)
     assert_string_equal(self->session->stream.session->ops->name, "rest-upstream");
 }
 
+static const udpai_trace traced = {{1, 2}, {3}, true};
+
+/* Clusters of this version belong to a trace; does what is handed up? */
+static bool
+is_traced(pair *self, const char *version, uint64_t number)
+{
+    const udpai_polling_response what = {
+        .outcome = UDPAI_POLLING_NEW,
+        .message = W_JOIN(W_TEXT(1, version), W_TEXT(4, CLUSTER),
+                          wire_bytes(2, upstream_cluster("a", number))),
+        .trace = traced,
+    };
+    polling_respond(self->server, CLUSTER, &what);
+    upstream_expect(self->session, "+com.acme/a ");
+    return memcmp(&self->session->trace, &traced, sizeof(traced)) == 0;
+}
+
+static void
+what_a_server_with_a_certificate_sends_belongs_to_its_trace(void **state)
+{
+    pair *self = *state;
+    const udpai_identity_parts parts = {.common_name = UDPAI_STR("core"), .authenticated = true};
+    upstream_ask_all(self->session, CLUSTER);
+    exchange(self);
+    assert_false(is_traced(self, "v1", 1)); /* it has none */
+    upstream_expect(self->session, "complete");
+
+    assert_ok(udpai_identity_new(&self->session->identity, &parts));
+    upstream_disconnect(self->session);
+    upstream_connect(self->session);
+    udpai_identity_unref(self->session->identity);
+    udpai_polling_free(self->server->polling);
+    polling_open(self->server);
+    upstream_ask_all(self->session, CLUSTER);
+    exchange(self);
+    polling_pass(self->server, UDPAI_POLLING_RECONNECT_MS);
+    assert_true(is_traced(self, "v2", 2));
+    upstream_expect(self->session, "complete");
+    exchange(self);
+    polling_pass(self->server, POLLING_REFRESH);
+    answer_with(self, CLUSTER, "v3", wire_bytes(2, upstream_cluster("a", 3)));
+    upstream_expect(self->session, "+com.acme/a ");
+    assert_false(udpai_trace_is_set(&self->session->trace));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_pair, teardown_pair)
 
 int
@@ -136,6 +181,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(clusters_bring_their_endpoints_and_take_them_away),
         TEST(type_without_a_path_is_refused),
+        TEST(what_a_server_with_a_certificate_sends_belongs_to_its_trace),
         TEST(what_the_session_refuses_is_asked_for_with_the_version_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,9 @@
 void
 upstream_connect(upstream_bed *bed)
 {
-    fake_stream_open(&bed->stream, &bed->hub, udpai_upstream_session_new,
-                     &(udpai_stream_info){.link = LINK, .context = bed->upstream});
+    fake_stream_open(
+        &bed->stream, &bed->hub, udpai_upstream_session_new,
+        &(udpai_stream_info){.link = LINK, .context = bed->upstream, .identity = bed->identity});
     udpai_report *opened = fake_hub_take_report(&bed->hub, UDPAI_REPORT_OPENED);
     assert_non_null(opened);
     assert_int_equal(opened->link, LINK);
@@ -276,6 +277,7 @@ upstream_judge(upstream_bed *bed, const char *expected, udpa_error *error)
     char text[512] = "";
     if (report) {
         udpai_publication *publication = UDPAI_TAKE(report->publication);
+        bed->trace = publication->trace;
         for (size_t i = 0; i < publication->entries.n; i++)
             snprintf(text + strlen(text), sizeof(text) - strlen(text), "+%s ",
                      udpa_resource_name(publication->entries.items[i].resource));

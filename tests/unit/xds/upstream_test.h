@@ -23,6 +23,8 @@ typedef struct upstream_bed {
     udpai_xds_request request; /* read last */
     udpa_bytes *bytes;         /* of it */
     bool is_delta;
+    udpai_trace trace;        /* of the publication that was judged last */
+    udpai_identity *identity; /* of the server, on the next stream; NULL: none */
 } upstream_bed;
 
 /* With a connected stream; the server's names are in com.acme. */
