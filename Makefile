@@ -47,4 +47,4 @@ full: # before a release: all compilers and sanitizers, long simulation, long fu
 	.ci/full
 
 clean:
-	rm -rf build build-asan build-fuzz build-sim build-mutants build-full-*
+	rm -rf build build-asan build-fuzz build-sim build-mutants build-unmeasured build-full-*

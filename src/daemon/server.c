@@ -674,7 +674,7 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
                           uv_strerror(number));
-    (void)uv_loop_configure(&self.loop, UV_METRICS_IDLE_TIME); /* cannot fail */
+    udpai_turn_meter_prepare(&self.loop);
     uv_timer_init(&self.loop, &self.handing_on);
     self.handing_on.data = &self;
     uv_timer_init(&self.loop, &self.joining);

@@ -15,6 +15,13 @@ on_prepare(uv_prepare_t *prepare)
 }
 
 void
+udpai_turn_meter_prepare(uv_loop_t *loop)
+{
+    if (UDPAI_MEASURES)
+        (void)uv_loop_configure(loop, UV_METRICS_IDLE_TIME); /* cannot fail */
+}
+
+void
 udpai_turn_meter_begin(udpai_turn_meter *self, uv_loop_t *loop, udpai_meter *turns)
 {
     self->turns = turns;
@@ -22,7 +29,8 @@ udpai_turn_meter_begin(udpai_turn_meter *self, uv_loop_t *loop, udpai_meter *tur
     self->idle_ns = uv_metrics_idle_time(loop);
     uv_prepare_init(loop, &self->prepare); /* neither can fail */
     self->prepare.data = self;
-    uv_prepare_start(&self->prepare, on_prepare);
+    if (UDPAI_MEASURES)
+        uv_prepare_start(&self->prepare, on_prepare);
     uv_unref((uv_handle_t *)&self->prepare);
 }
 

@@ -12,6 +12,11 @@
 #include "base/strbuf.h"
 #include "metrics/families.h"
 
+/* 0: nothing is counted, so that what counting costs can be measured (meson -Dmetrics=false). */
+#ifndef UDPAI_MEASURES
+#define UDPAI_MEASURES 1
+#endif
+
 typedef struct udpai_meters udpai_meters;
 
 /* The numbers are udpai_metric_n_values(). */
@@ -49,8 +54,9 @@ void udpai_meters_read(const udpai_meters *meters, udpai_reading_fn visit, void 
 static inline void
 udpai_meter_bump(atomic_uint_fast64_t *value, uint64_t n)
 {
-    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n,
-                          memory_order_relaxed);
+    if (UDPAI_MEASURES)
+        atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n,
+                              memory_order_relaxed);
 }
 
 static inline void
@@ -63,13 +69,15 @@ udpai_meter_add(udpai_meter *meter, uint64_t n)
 static inline void
 udpai_meter_add_shared(udpai_meter *meter, uint64_t n)
 {
-    atomic_fetch_add_explicit(&meter->values[0], n, memory_order_relaxed);
+    if (UDPAI_MEASURES)
+        atomic_fetch_add_explicit(&meter->values[0], n, memory_order_relaxed);
 }
 
 static inline void
 udpai_meter_set(udpai_meter *meter, uint64_t value)
 {
-    atomic_store_explicit(&meter->values[0], value, memory_order_relaxed);
+    if (UDPAI_MEASURES)
+        atomic_store_explicit(&meter->values[0], value, memory_order_relaxed);
 }
 
 /* Of a gauge, which nobody takes more from than was added. */

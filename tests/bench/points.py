@@ -16,6 +16,7 @@ PEERS = ('linear', 'snapshot')
 FLOORS = ('bare', 'floor')
 TOO_LONG = 'would take minutes'
 SLOW_MB = 200
+TEN = 10  # repeats, where it is about hundredths
 
 
 @dataclasses.dataclass(frozen=True)
@@ -487,6 +488,35 @@ def workers(_form):
              is_more_better=True)))
 
 
+def counting(_form):
+    """What metrics cost, against a node that was built without them."""
+    loads = {'1,000 streams': Load(), '100 streams': Load(streams=100), 'one stream': Load(streams=1, depth=8)}
+    return Point('counting', 'deliveries, counted and not', tuple(
+        Run(f'{how}, {label}', server, load) for label, load in loads.items()
+        for how, server in (('counted', 'udpad'), ('not', 'udpad-unmeasured'))), tuple(
+        Line(f'{label}, CPU per delivery: counted / not', cpu(f'counted, {label}', f'not, {label}'), 1.02, 1.01)
+        for label in loads), TEN)
+
+
+def auditing(form):
+    load = Load(streams=1, rate=1000, receipts=True, seconds=form.seconds)
+    change = figures.change_us(1)
+    both = ('recorded', 'not')
+    return Point('auditing', 'one publisher, 1,000 a second into the durable store, with the audit and without',
+                 (Run('recorded', 'udpad-durable', load), Run('not', 'udpad-unaudited', load)), (
+        Line('CPU per publication: recorded / not', Quotient(change, *both, unit='us')),
+        Line('publish to receipt, p50: recorded / not', Quotient(at('receipts.p50_us'), *both, unit='us'))), TEN)
+
+
+def tracing(_form):
+    servers = {'none': 'udpad', 'one of 100': 'udpad-sampled', 'all': 'udpad-traced'}
+    loads = {'1,000 streams': Load(), 'one stream': Load(streams=1, rate=500)}
+    return Point('tracing', 'changes that are traced, and sent to a collector', tuple(
+        Run(f'{label}, {how}', server, load) for label, load in loads.items() for how, server in servers.items()),
+        tuple(Line(f'{label}, CPU per delivery: {how} / none', cpu(f'{label}, {how}', f'{label}, none'))
+              for label in loads for how in ('one of 100', 'all')), TEN)
+
+
 def grpc_core(_form):
     """The listener of gRPC's library, for who has chosen it."""
     loads = {'xDS': Load(), 'UDPA': Load(protocol='udpa'), 'mutual TLS': Load(tls=True)}
@@ -504,9 +534,10 @@ POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mt
           slow, latency, consul, consul_names, tenants, namespaces, readers, neighbour, storm, reconnect, hops,
           publish, commit_first, replica_publishing, replica_leader, replica_streams,
           replica_fan_out, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers,
-          grpc_core)
+          grpc_core, counting, auditing, tracing)
 IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, reports_ten, reports_mux,
-                 big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers, grpc_core)
+                 big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers, grpc_core, counting,
+                 auditing, tracing)
 
 
 def all_points(form):

@@ -10,6 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 BUILD = SOURCE / 'build'
 BUILD_GO = SOURCE / 'build-bench'
+BUILD_UNMEASURED = SOURCE / 'build-unmeasured'
 SPARE_FILES = 200
 
 
@@ -52,6 +53,19 @@ def build_c(build, kind):
     if not program.exists():
         raise Unavailable(f'{program.relative_to(build)} was not built')
     return program
+
+
+def build_unmeasured():
+    """An udpad that counts nothing: what counting costs is measured against it."""
+    if not (BUILD_UNMEASURED / 'build.ninja').exists():
+        done = subprocess.run(['meson', 'setup', BUILD_UNMEASURED, SOURCE, '--buildtype=release', '-Dtests=false',
+                               '-Dmetrics=false'], text=True, capture_output=True, check=False)
+        if done.returncode != 0:
+            raise Unavailable(f'meson cannot set up {BUILD_UNMEASURED.name}: {done.stdout.strip()[-800:]}')
+    done = subprocess.run(['ninja', '-C', BUILD_UNMEASURED, 'udpad'], text=True, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable(f'{BUILD_UNMEASURED.name}/udpad cannot be built: {done.stdout.strip()[-800:]}')
+    return BUILD_UNMEASURED / 'udpad'
 
 
 def find_go():

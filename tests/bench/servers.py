@@ -12,7 +12,7 @@ import time
 from functools import partial
 
 import etcd
-from programs import SOURCE, Failure, Unavailable, build_c, build_go
+from programs import SOURCE, Failure, Unavailable, build_c, build_go, build_unmeasured
 
 START_PATIENCE_S = 120  # a cache of 100,000 resources takes its time
 END_PATIENCE_S = 20
@@ -20,7 +20,12 @@ LISTENING = re.compile(r'listening on (\S+?),?(?:$|\s)')
 CONTROL = re.compile(r'control (\S+)')
 ENDPOINTS = 'envoy.config.endpoint.v3.ClusterLoadAssignment'
 ON_ETCD = tuple(f'replicas-{kind}' for kind in etcd.KINDS)
-UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', 'udpad-core', *ON_ETCD)
+UNMEASURED = 'udpad-unmeasured'
+TRACES = 'traces'
+UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', 'udpad-core',
+         UNMEASURED, 'udpad-unaudited', 'udpad-traced', 'udpad-sampled', *ON_ETCD)
+TRACED = {'udpad-traced': 1, 'udpad-sampled': 0.01} # and how much of what is changed
+TRACES_PER_SECOND = 1000
 KINDS = UDPAD + ('linear', 'snapshot', 'bare', 'floor', 'lrs')
 IN_C = ('floor', 'bare', 'reports')
 CLIENT = 'bench'
@@ -61,8 +66,12 @@ class Programs:
         self.work = work
         self.built = {}
 
-    def udpad(self):
-        return self.build / 'udpad'
+    def udpad(self, kind='udpad'):
+        if kind != UNMEASURED:
+            return self.build / 'udpad'
+        if kind not in self.built:
+            self.built[kind] = build_unmeasured()
+        return self.built[kind]
 
     def udpactl(self):
         return self.build / 'udpactl'
@@ -146,8 +155,10 @@ def bootstrap_of(kind, load, certificates, work):
         'store': {'in_memory': True},
         'log': {'level': 'WARNING'},
     }
-    if kind == 'udpad-durable':
+    if kind in ('udpad-durable', 'udpad-unaudited'):
         bootstrap['store'] = {'directory': str(work / 'state')}
+    if kind == 'udpad-unaudited':
+        bootstrap['audit'] = {'off': True}
     if kind == 'udpad-workers':
         bootstrap['workers'] = 2
     if kind == 'udpad-core':
@@ -197,6 +208,7 @@ class Server:
         self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'{run.server}-', dir=programs.work))
         self.processes = []
         self.cluster = None  # of etcd
+        self.collector = None  # of traces
         try:
             self.start()
         except BaseException:
@@ -217,7 +229,12 @@ class Server:
         if kind in ON_ETCD:
             self.start_replicas(kind.partition('-')[2])
         elif kind in UDPAD:
-            first = self.start_udpad(bootstrap_of(kind, load, certificates, self.work))
+            bootstrap = bootstrap_of(kind, load, certificates, self.work)
+            if kind in TRACED:
+                self.collector = Process(TRACES, [self.programs.peer(TRACES)], self.work)
+                bootstrap['traces'] = {'address': self.collector.address, 'ratio': TRACED[kind],
+                                       'per_second': TRACES_PER_SECOND}
+            first = self.start_udpad(bootstrap)
             if kind == 'udpad-hops':
                 self.start_udpad(edge_of(first.address, load, certificates, self.work))
         else:
@@ -233,13 +250,13 @@ class Server:
         name = name or bootstrap['node']['id']
         file = self.work / f'{name}.json'
         file.write_text(json.dumps(bootstrap, indent=1), encoding='utf-8')
-        check = subprocess.run([self.programs.udpad(), '--check', '-c', file], text=True,
-                               capture_output=True, check=False)
+        program = self.programs.udpad(self.run.server)
+        check = subprocess.run([program, '--check', '-c', file], text=True, capture_output=True, check=False)
         if check.returncode != 0 and name == 'udpad-workers':
             raise Unavailable('this udpad has no workers')
         if check.returncode != 0:
             raise Failure(f'{name}: {(check.stderr + check.stdout).strip()[-500:]}')
-        self.processes.append(Process(name, [self.programs.udpad(), '-c', file], self.work))
+        self.processes.append(Process(name, [program, '-c', file], self.work))
         return self.processes[-1]
 
     def peer_command(self, kind, load):
@@ -275,6 +292,8 @@ class Server:
     def end(self):
         for process in reversed(self.processes):
             process.end()
+        if self.collector:
+            self.collector.end()
         if self.cluster:
             self.cluster.end()
 

@@ -225,7 +225,8 @@ run(void *userdata)
     while (udpai_queue_turn(thread)) {
         udpai_write_round(thread);
         uint64_t woken_ns = atomic_load_explicit(&thread->woken_ns, memory_order_relaxed);
-        udpai_meter_observe(turns, (udpai_monotonic_ns() - woken_ns) / 1000);
+        if (UDPAI_MEASURES)
+            udpai_meter_observe(turns, (udpai_monotonic_ns() - woken_ns) / 1000);
     }
     if (thread->stopped)
         thread->stopped(thread->userdata);
