@@ -49,7 +49,7 @@ udpai_dial_address_check(const char *address, udpa_error **ret_error)
     size_t len = colon ? (size_t)(colon - address) : 0;
     bool in_brackets = len > 2 && address[0] == '[' && address[len - 1] == ']';
     /* The first character that no host name has: behind it, if all is well. */
-    bool is_plain = strcspn(address, ":/[]") == len;
+    bool is_plain = strcspn(address, ":/[]@") == len;
     if (len && is_port(colon + 1) && (is_plain || (in_brackets && !memchr(address, '/', len))))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,

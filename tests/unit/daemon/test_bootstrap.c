@@ -243,16 +243,17 @@ static void
 an_address_is_one_to_dial(void **state)
 {
     bootstrap_test *test = *state;
-    bootstrap_test_read(test,
-                        "static_resources: {config_sources: [{name: a, udpa: {address: x}}]}\n"
-                        "dial: [{name: b, address: 'host:0'}]\n");
+    bootstrap_test_read(
+        test, "static_resources: {config_sources: [{name: a, udpa: {address: x}}]}\n"
+              "dial: [{name: b, address: 'host:0'}, {name: c, address: 'password@host:1'}]\n");
 #undef SYNTAX
 #define SYNTAX                                                                                     \
     "is no address to dial: write HOST:PORT, such as node.example.com:18000 or "                   \
     "[2001:db8::1]:18000\n"
     bootstrap_test_assert_mistakes(
         test, "test.yaml:1:63: static_resources.config_sources[0].udpa.address: 'x' " SYNTAX
-              "test.yaml:2:27: dial[0].address: 'host:0' " SYNTAX);
+              "test.yaml:2:27: dial[0].address: 'host:0' " SYNTAX
+              "test.yaml:2:57: dial[1].address: 'password@host:1' " SYNTAX);
 }
 
 static void
