@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "codec/resource_file.h"
+#include "loop/clock.h"
 
 #define TYPE "udpa.config.v1.Bootstrap"
 #define MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -226,6 +227,9 @@ udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
 {
     udpai_strbuf text = {0};
     udpa_err err = read_file(path, &text, ret_error);
+    ret_bootstrap->read_us = udpai_wall_us();
+    if (err == UDPA_OK && !udpai_audit_line_hash(udpai_strbuf_view(&text), ret_bootstrap->sha256))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK) {
         const udpai_source source = {
             .name = path, .text = udpai_strbuf_view(&text), .format = format_of(path)};

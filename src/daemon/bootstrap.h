@@ -4,10 +4,13 @@
 #define UDPAI_BOOTSTRAP_H
 
 #include "daemon/diagnostics.h"
+#include "storage/audit_line.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 typedef struct udpai_bootstrap {
     Udpa__Config__V1__Bootstrap *message;
+    int64_t read_us;         /* when the file was read, by the wall clock; 0: there is none */
+    udpai_audit_hash sha256; /* of its bytes; empty: it could not be read */
 } udpai_bootstrap;
 
 /* An empty one: every default. */

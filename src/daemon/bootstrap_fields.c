@@ -29,13 +29,14 @@ static const udpai_field fields[] = {
     {.name = "audit", .of = &udpai_section_audit, .use = udpai_use_audit},
     {.name = "traces", .of = &udpai_section_traces, .use = udpai_use_traces},
     {.name = "node", .of = &udpai_section_node, .use = udpai_use_node},
-    {.name = "descriptor_sets"}, /* descriptors.c */
+    {.name = "descriptor_sets", UDPAI_PUBLIC}, /* descriptors.c */
     {.name = "authorities", .of = &udpai_section_authority, .use = udpai_use_authorities},
     {.name = "audiences", .of = &udpai_section_audience, .use = udpai_use_audiences},
     {.name = "shim", .of = &udpai_section_shim, .use = udpai_use_shim},
     {.name = "load_reporting", .of = &udpai_section_load, .use = udpai_use_load},
     {.name = "client_status", .of = &udpai_section_client_status, .use = udpai_use_client_status},
     {.name = "client_types",
+     UDPAI_PUBLIC,
      UDPAI_NOT_EMPTY,
      .word = udpai_type_check,
      .max = UDPAI_CLIENT_TYPES_MAX,

@@ -26,10 +26,19 @@ typedef void (*udpai_value_fn)(const udpai_value *value);
 
 typedef struct udpai_section udpai_section;
 
+/* Does the page /config have its value, of a text, or of what is free in form? (Others it always
+ * has.) Nobody outside may learn a secret by it: docs/design/admin.md. */
+typedef enum udpai_disclosure {
+    UDPAI_DISCLOSURE_UNDECIDED, /* it has not, and a test fails */
+    UDPAI_DISCLOSURE_SHOWN,
+    UDPAI_DISCLOSURE_REDACTED,
+} udpai_disclosure;
+
 /* What is not given is not looked at. */
 typedef struct udpai_field {
     const char *name;
     const udpai_section *of; /* of messages of this package */
+    udpai_disclosure disclosure;
 
     /* What it may be. */
     const char *none;  /* reported if it is not there */
@@ -58,6 +67,10 @@ typedef struct udpai_field {
 
 #define UDPAI_TO(member)                                                                           \
     .to = offsetof(udpai_plan, member), .to_size = sizeof(((udpai_plan *)0)->member)
+/* A name, an address, the path of a file. */
+#define UDPAI_PUBLIC .disclosure = UDPAI_DISCLOSURE_SHOWN
+/* Anything that an operator may write there. */
+#define UDPAI_MAY_BE_SECRET .disclosure = UDPAI_DISCLOSURE_REDACTED
 #define UDPAI_REQUIRED .none = "is required"
 #define UDPAI_EACH_REQUIRED .empty = "is required"
 #define UDPAI_NOT_EMPTY .empty = "is empty"

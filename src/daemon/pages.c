@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/audit_page.h"
+#include "daemon/config_page.h"
 #include "daemon/delete_page.h"
 #include "daemon/events_page.h"
 #include "daemon/freeze_page.h"
@@ -36,6 +37,7 @@ struct udpai_pages {
     udpai_daemon_runtime *runtime;
     udpai_replicas *replicas;
     const udpai_plan *plan;
+    const udpai_effective *effective;
     udpai_schema *schema;
     udpai_metrics_page *metrics;
     udpai_health_pages health;
@@ -71,6 +73,7 @@ enum {
     THAW,
     STATUS,
     EXPLAIN,
+    CONFIG,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -98,6 +101,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [THAW] = {.path = "/thaw", .is_post = true},
     [STATUS] = {.path = "/status"},
     [EXPLAIN] = {.path = "/explain"},
+    [CONFIG] = {.path = "/config"},
 };
 
 /* A line of the index for each. */
@@ -127,6 +131,7 @@ static const char *const summaries[UDPAI_PAGES] = {
     [THAW] = "what waits becomes effective; ?prefix=PREFIX as it was frozen",
     [STATUS] = "?type=node, source, replica, session or client, as JSON; &name, limit, after",
     [EXPLAIN] = "?type=TYPE_NAME&name=NAME where it comes from and who has it, as JSON",
+    [CONFIG] = "the configuration in effect, without secrets, as YAML; ?format=json",
 };
 
 /* ---- answering ---- */
@@ -534,6 +539,9 @@ show(udpai_pages *self,
                                   ret_error);
     case AUDIT:
         return udpai_audit_page_read(&self->audit, reading->query, text, ret_error);
+    case CONFIG:
+        return udpai_config_page_read(self->effective, self->schema, reading, type, text,
+                                      ret_error);
     case STATS:
         udpai_stats_page(&facts, text);
         return UDPA_OK;
@@ -598,15 +606,16 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->endpoint = env->endpoint;
     self->runtime = env->runtime;
     self->replicas = env->replicas;
-    self->plan = env->plan;
+    self->plan = env->effective->plan;
+    self->effective = env->effective;
     self->schema = env->schema;
     self->admin = env->admin;
     self->health = (udpai_health_pages){env->liveness, env->readiness};
-    self->audit = (udpai_audit_page){.plan = env->plan};
+    self->audit = (udpai_audit_page){.plan = env->effective->plan};
     const udpai_metrics_page_env metrics = {
         .endpoint = env->endpoint,
         .runtime = &env->runtime->runtime,
-        .plan = env->plan,
+        .plan = env->effective->plan,
         .workers = env->workers,
         .engine = env->engine,
         .admin = env->admin,

@@ -6,6 +6,7 @@
 
 #include "daemon/audit_output.h"
 #include "daemon/certificates.h"
+#include "daemon/effective.h"
 #include "daemon/liveness.h"
 #include "daemon/readiness.h"
 #include "daemon/replicas.h"
@@ -20,7 +21,7 @@ typedef struct udpai_pages udpai_pages;
  * are on admin sockets. */
 #define UDPAI_PAGES_FOR_ALL 4
 #define UDPAI_PAGES_AT_HTTP 16
-#define UDPAI_PAGES 24
+#define UDPAI_PAGES 25
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* What a client has shown, as a reading has it in `access`. */
@@ -36,8 +37,8 @@ typedef struct udpai_pages_env {
     uv_loop_t *loop;
     udpa_endpoint *endpoint;
     udpai_daemon_runtime *runtime;
-    udpai_replicas *replicas; /* NULL: none */
-    const udpai_plan *plan;
+    udpai_replicas *replicas;         /* NULL: none */
+    const udpai_effective *effective; /* the plan, and what of its file has changed since */
     udpai_schema *schema;
     /* What they point to may be NULL, and change. */
     udpai_workers *const *workers;

@@ -399,14 +399,17 @@ reload_bootstrap(udpai_reload *self)
                            : "the rules";
     udpa_err err = read_bootstrap(&self->env, &bootstrap, &error);
     bool is_read = is_taken(&all, err, what, error);
+    unsigned taken = 0;
     if (is_read) {
-        is_read = take_rules(self, bootstrap.message, &all);
-        is_read = take_signatures(self, bootstrap.message, &all) && is_read;
+        taken |= take_rules(self, bootstrap.message, &all) ? UDPAI_EFFECTIVE_ACL : 0;
+        taken |= take_signatures(self, bootstrap.message, &all) ? UDPAI_EFFECTIVE_SIGNATURES : 0;
+        is_read = taken == (UDPAI_EFFECTIVE_ACL | UDPAI_EFFECTIVE_SIGNATURES);
         if (is_read)
             udpai_replicas_note_rules(self->env.replicas, self->env.plan, bootstrap.message,
                                       self->keyring ? self->keyring
                                                     : self->env.plan->settings.node.keyring);
-        is_read = take_store_keys(self, bootstrap.message, &all) && is_read;
+        taken |= take_store_keys(self, bootstrap.message, &all) ? UDPAI_EFFECTIVE_STORE_KEYS : 0;
+        is_read = taken == UDPAI_EFFECTIVE_ALL;
         note_restart(&all, self->env.config_file, self->env.plan->bootstrap.message,
                      bootstrap.message);
     }
@@ -416,6 +419,7 @@ reload_bootstrap(udpai_reload *self)
             UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(self->env.config_file)}),
             "reloaded: %s of %s", what, self->env.config_file);
     put_into_status(self, &all);
+    udpai_effective_note(self->env.effective, &bootstrap, taken);
     udpai_bootstrap_done(&bootstrap);
     if (is_read)
         note_reload(self, self->env.config_file);

@@ -7,6 +7,7 @@
 
 #include "daemon/certificates.h"
 #include "daemon/directories.h"
+#include "daemon/effective.h"
 #include "daemon/problems.h"
 #include "daemon/replicas.h"
 #include "daemon/rest.h"
@@ -31,6 +32,7 @@ typedef struct udpai_reload_env {
     udpai_readers *readers; /* NULL: none */
     udpai_workers *workers; /* NULL: none */
     udpai_tunables_follower *follower;
+    udpai_effective *effective; /* is kept up to date */
 } udpai_reload_env;
 
 /* When everything is open. */

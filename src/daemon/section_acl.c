@@ -54,12 +54,16 @@ check_namespace_met(const udpai_value *value)
 }
 
 static const udpai_field rule_fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
-    {.name = "identities", UDPAI_REQUIRED, UDPAI_NOT_EMPTY},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "identities", UDPAI_PUBLIC, UDPAI_REQUIRED, UDPAI_NOT_EMPTY},
     {.name = "actions", UDPAI_REQUIRED},
-    {.name = "types", UDPAI_NOT_EMPTY, .check = check_type_met},
-    {.name = "namespaces", UDPAI_PREFIXES, .is_namespace = true, .check = check_namespace_met},
-    {.name = "on_behalf_of", UDPAI_NOT_EMPTY},
+    {.name = "types", UDPAI_PUBLIC, UDPAI_NOT_EMPTY, .check = check_type_met},
+    {.name = "namespaces",
+     UDPAI_PUBLIC,
+     UDPAI_PREFIXES,
+     .is_namespace = true,
+     .check = check_namespace_met},
+    {.name = "on_behalf_of", UDPAI_PUBLIC, UDPAI_NOT_EMPTY},
 };
 
 static void

@@ -35,7 +35,7 @@ check_address(const char *address, udpa_error **ret_error)
 }
 
 static const udpai_field socket_fields[] = {
-    {.name = "address", UDPAI_REQUIRED, .word = check_address},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_REQUIRED, .word = check_address},
     {.name = "tls", .of = &udpai_section_server_tls},
 };
 
@@ -119,7 +119,7 @@ check_token_file(const udpai_value *value)
 
 static const udpai_field admin_fields[] = {
     {.name = "sockets", .of = &admin_socket},
-    {.name = "token_file", .check_files = check_token_file},
+    {.name = "token_file", UDPAI_PUBLIC, .check_files = check_token_file},
     {.name = "max_connections",
      .min = MAX_CONNECTIONS_MIN,
      .max = MAX_CONNECTIONS_MAX,

@@ -44,37 +44,37 @@ udpai_check_no_braces(const udpai_value *value)
 /* What clients see. */
 #define DEFAULT_NAMESPACE                                                                          \
     {                                                                                              \
-        .name = "default_namespace", .word = check_template, .is_namespace = true                  \
+        .name = "default_namespace", UDPAI_PUBLIC, .word = check_template, .is_namespace = true    \
     }
 #define NAMESPACES                                                                                 \
     {                                                                                              \
-        .name = "namespaces", .word = udpai_prefix_check_word, .is_namespace = true,               \
+        .name = "namespaces", UDPAI_PUBLIC, .word = udpai_prefix_check_word, .is_namespace = true, \
         .check = udpai_check_no_braces                                                             \
     }
 
 /* ---- audiences ---- */
 
 static const udpai_field metadata_fields[] = {
-    {.name = "path", UDPAI_REQUIRED},
-    {.name = "value"},
+    {.name = "path", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "value", UDPAI_MAY_BE_SECRET},
 };
 
 static const udpai_section metadata_match = {UDPAI_SECTION(metadata_match, metadata_fields)};
 
 static const udpai_field parameter_fields[] = {
-    {.name = "type_url"},
-    {.name = "key", UDPAI_REQUIRED},
-    {.name = "value"},
+    {.name = "type_url", UDPAI_PUBLIC},
+    {.name = "key", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "value", UDPAI_MAY_BE_SECRET},
 };
 
 static const udpai_section parameter_match = {UDPAI_SECTION(parameter_match, parameter_fields)};
 
 static const udpai_field match_fields[] = {
-    {.name = "identities", UDPAI_EACH_REQUIRED},
-    {.name = "node_ids", UDPAI_EACH_REQUIRED},
-    {.name = "clusters", UDPAI_EACH_REQUIRED},
+    {.name = "identities", UDPAI_PUBLIC, UDPAI_EACH_REQUIRED},
+    {.name = "node_ids", UDPAI_PUBLIC, UDPAI_EACH_REQUIRED},
+    {.name = "clusters", UDPAI_PUBLIC, UDPAI_EACH_REQUIRED},
     {.name = "locality", .of = &udpai_section_locality},
-    {.name = "client_features", UDPAI_EACH_REQUIRED},
+    {.name = "client_features", UDPAI_PUBLIC, UDPAI_EACH_REQUIRED},
     {.name = "metadata", .of = &metadata_match},
     {.name = "dynamic_parameters", .of = &parameter_match},
 };
@@ -82,7 +82,7 @@ static const udpai_field match_fields[] = {
 static const udpai_section client_match = {UDPAI_SECTION(client_match, match_fields)};
 
 static const udpai_field audience_fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
     {.name = "match", .of = &client_match},
     DEFAULT_NAMESPACE,
     NAMESPACES,
@@ -235,8 +235,12 @@ udpai_use_audiences(udpai_plan *plan, const udpai_options *options, udpa_error *
 /* ---- authorities ---- */
 
 static const udpai_field authority_fields[] = {
-    {.name = "name"},
-    {.name = "namespace", UDPAI_REQUIRED, .word = udpai_prefix_check_word, .is_namespace = true},
+    {.name = "name", UDPAI_PUBLIC},
+    {.name = "namespace",
+     UDPAI_PUBLIC,
+     UDPAI_REQUIRED,
+     .word = udpai_prefix_check_word,
+     .is_namespace = true},
 };
 
 static void
@@ -273,7 +277,10 @@ udpai_use_authorities(udpai_plan *plan, const udpai_options *options, udpa_error
 static const udpai_field shim_fields[] = {
     DEFAULT_NAMESPACE,
     NAMESPACES,
-    {.name = "explicit_wildcard_types", UDPAI_EACH_REQUIRED, .word = udpai_type_check},
+    {.name = "explicit_wildcard_types",
+     UDPAI_PUBLIC,
+     UDPAI_EACH_REQUIRED,
+     .word = udpai_type_check},
     {.name = "resource_errors"},
     {.name = "warm_timeout",
      .max = UDPAI_XDS_WARM_TIMEOUT_MAX_MS,

@@ -33,7 +33,7 @@ check_use(const udpai_value *value)
 
 static const udpai_field audit_fields[] = {
     {.name = "off"},
-    {.name = "file", .check_files = udpai_output_file_check},
+    {.name = "file", UDPAI_PUBLIC, .check_files = udpai_output_file_check},
     {.name = "journald"},
     {.name = "max_bytes",
      .min = MAX_BYTES_MIN,

@@ -18,11 +18,11 @@ typedef Udpa__Config__V1__Dial dial_message;
 /* ---- tls ---- */
 
 static const udpai_field tls_fields[] = {
-    {.name = "ca_file", UDPAI_REQUIRED},
-    {.name = "certificate_file"},
-    {.name = "private_key_file"},
-    {.name = "server_name"},
-    {.name = "crl_file"},
+    {.name = "ca_file", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "certificate_file", UDPAI_PUBLIC},
+    {.name = "private_key_file", UDPAI_PUBLIC},
+    {.name = "server_name", UDPAI_PUBLIC},
+    {.name = "crl_file", UDPAI_PUBLIC},
 };
 
 static void
@@ -69,7 +69,7 @@ check_credential_name(const udpai_value *value)
 }
 
 static const udpai_field credential_fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
     {.name = "tls", UDPAI_REQUIRED, .of = &udpai_section_client_tls},
 };
 
@@ -189,8 +189,8 @@ udpai_plan_note_dialled(
 /* ---- dial ---- */
 
 static const udpai_field dial_fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
-    {.name = "address", UDPAI_DIALLED},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_DIALLED},
     {.name = "tls", .of = &udpai_section_client_tls},
     {.name = "keepalive", .of = &udpai_section_keepalive},
 };

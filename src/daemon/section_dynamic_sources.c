@@ -22,9 +22,10 @@ typedef Udpa__Config__V1__Credential credential_message;
 
 static const udpai_field delegation_fields[] = {
     {.name = "authorities",
+     UDPAI_PUBLIC,
      .none = "is required: whose delegations shall be followed? \"*\" is every authority",
      UDPAI_NOT_EMPTY},
-    {.name = "namespaces", UDPAI_PREFIXES, .is_namespace = true},
+    {.name = "namespaces", UDPAI_PUBLIC, UDPAI_PREFIXES, .is_namespace = true},
 };
 
 const udpai_section udpai_section_delegation = {UDPAI_SECTION(delegation, delegation_fields)};
@@ -48,9 +49,10 @@ udpai_use_delegation(udpai_plan *plan, const udpai_options *options, udpa_error 
 
 static const udpai_field fields[] = {
     {.name = "authorities",
+     UDPAI_PUBLIC,
      .none = "is required: whose resources shall become sources? \"*\" is every authority's",
      UDPAI_NOT_EMPTY},
-    {.name = "namespaces", UDPAI_PREFIXES, .is_namespace = true},
+    {.name = "namespaces", UDPAI_PUBLIC, UDPAI_PREFIXES, .is_namespace = true},
     {.name = "credentials", .of = &udpai_section_credential},
     {.name = "max", .max = SOURCES_MAX, .bounds = "is too many"},
 };

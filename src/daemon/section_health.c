@@ -38,6 +38,7 @@ check_namespace(const udpai_value *value)
 
 static const udpai_field checks_fields[] = {
     {.name = "namespace",
+     UDPAI_PUBLIC,
      .none = "is required: which clusters are checked, by which checkers?",
      .word = udpai_prefix_check_word,
      .is_namespace = true,

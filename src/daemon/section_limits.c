@@ -28,7 +28,7 @@ static const udpai_field limits_fields[] = {
     {.name = "max_client_groups", UDPAI_TO(xds.groups.max)},
     {.name = "max_client_groups_per_identity", UDPAI_TO(xds.groups.max_of_identity)},
     {.name = "max_publishers_per_name", UDPAI_TO(settings.node.store.max_publishers_per_name)},
-    {.name = "max_withdrawal", .word = udpai_percentage_check},
+    {.name = "max_withdrawal", UDPAI_PUBLIC, .word = udpai_percentage_check},
 };
 
 const udpai_section udpai_section_limits = {UDPAI_SECTION(limits, limits_fields)};

@@ -60,8 +60,8 @@ check_use(const udpai_value *value)
 static const udpai_field log_fields[] = {
     {.name = "level"},
     {.name = "format"},
-    {.name = "to", .word = check_target, .check_files = check_file},
-    {.name = "journald_socket", .word = check_socket},
+    {.name = "to", UDPAI_PUBLIC, .word = check_target, .check_files = check_file},
+    {.name = "journald_socket", UDPAI_PUBLIC, .word = check_socket},
 };
 
 const udpai_section udpai_section_log = {

@@ -19,18 +19,18 @@ typedef Udpa__Config__V1__Node node_message;
 /* ---- node ---- */
 
 static const udpai_field locality_fields[] = {
-    {.name = "region"},
-    {.name = "zone"},
-    {.name = "sub_zone"},
+    {.name = "region", UDPAI_PUBLIC},
+    {.name = "zone", UDPAI_PUBLIC},
+    {.name = "sub_zone", UDPAI_PUBLIC},
 };
 
 const udpai_section udpai_section_locality = {UDPAI_SECTION(locality, locality_fields)};
 
 static const udpai_field node_fields[] = {
-    {.name = "id", .word = udpai_node_id_check},
-    {.name = "authority"},
-    {.name = "cluster"},
-    {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
+    {.name = "id", UDPAI_PUBLIC, .word = udpai_node_id_check},
+    {.name = "authority", UDPAI_PUBLIC},
+    {.name = "cluster", UDPAI_PUBLIC},
+    {.name = "namespace", UDPAI_PUBLIC, .word = udpai_namespace_check, .is_namespace = true},
     {.name = "locality", .of = &udpai_section_locality},
 };
 

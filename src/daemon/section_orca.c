@@ -19,9 +19,10 @@ typedef Udpa__Config__V1__Credential credential_message;
 
 static const udpai_field fields[] = {
     {.name = "authorities",
+     UDPAI_PUBLIC,
      .none = "is required: whose resources shall name backends to ask? \"*\" is every authority's",
      UDPAI_NOT_EMPTY},
-    {.name = "namespaces", UDPAI_PREFIXES},
+    {.name = "namespaces", UDPAI_PUBLIC, UDPAI_PREFIXES},
     {.name = "credentials", .of = &udpai_section_credential},
     {.name = "max_backends", .max = BACKENDS_MAX, .bounds = "are too many"},
 };

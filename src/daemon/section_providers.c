@@ -242,9 +242,10 @@ check_clients(const udpai_value *value)
 }
 
 static const udpai_field descriptor_fields[] = {
-    {.name = "resource_name"},
+    {.name = "resource_name", UDPAI_PUBLIC},
     {.name = "config_source", .of = &udpai_section_source},
     {.name = "namespace",
+     UDPAI_PUBLIC,
      .word = udpai_namespace_check,
      .is_namespace = true,
      .check = udpai_check_no_braces},
@@ -382,7 +383,11 @@ check_in_provider(const udpai_value *value)
 }
 
 static const udpai_field provider_fields[] = {
-    {.name = "types", UDPAI_EACH_REQUIRED, .word = udpai_type_check, .check = check_type},
+    {.name = "types",
+     UDPAI_PUBLIC,
+     UDPAI_EACH_REQUIRED,
+     .word = udpai_type_check,
+     .check = check_type},
     {.name = "config_descriptors", .of = &descriptor_section, .check = check_in_provider},
 };
 

@@ -30,7 +30,10 @@ static const udpai_field load_fields[] = {
      UDPAI_TO(lrs.interval_ms),
      .otherwise = UDPAI_LRS_INTERVAL_MS},
     {.name = "per_endpoint", UDPAI_TO(lrs.per_endpoint)},
-    {.name = "aggregated", .empty = "is empty: \"*\" is all", .word = check_aggregated},
+    {.name = "aggregated",
+     UDPAI_PUBLIC,
+     .empty = "is empty: \"*\" is all",
+     .word = check_aggregated},
 };
 
 const udpai_section udpai_section_load = {UDPAI_SECTION(load_reporting, load_fields)};

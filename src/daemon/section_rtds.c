@@ -91,8 +91,8 @@ check_source(const udpai_value *value)
 }
 
 static const udpai_field fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
-    {.name = "rtds_config", .check = check_source},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "rtds_config", UDPAI_PUBLIC, .check = check_source},
 };
 
 const udpai_section udpai_section_rtds_layer = {UDPAI_SECTION(runtime_rtds_layer, fields)};

@@ -167,8 +167,8 @@ check_cluster(const udpai_value *value)
 }
 
 static const udpai_field disk_fields[] = {
-    {.name = "symlink_root", UDPAI_REQUIRED},
-    {.name = "subdirectory"},
+    {.name = "symlink_root", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "subdirectory", UDPAI_PUBLIC},
     {.name = "append_service_cluster", .check = check_cluster},
 };
 
@@ -178,8 +178,8 @@ static const udpai_section admin_layer = {.descriptor =
                                               &udpa__config__v1__runtime_admin_layer__descriptor};
 
 static const udpai_field layer_fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
-    {.name = "static_layer"},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "static_layer", UDPAI_MAY_BE_SECRET},
     {.name = "disk_layer", .of = &disk_layer},
     {.name = "admin_layer", .of = &admin_layer},
     {.name = "rtds_layer", .of = &udpai_section_rtds_layer},
@@ -207,10 +207,10 @@ static const udpai_section layer_section = {
 
 static const udpai_field fields[] = {
     {.name = "layers", .of = &layer_section},
-    {.name = "symlink_root"},
-    {.name = "subdirectory"},
-    {.name = "override_subdirectory", .check = check_cluster},
-    {.name = "fixed_base"},
+    {.name = "symlink_root", UDPAI_PUBLIC},
+    {.name = "subdirectory", UDPAI_PUBLIC},
+    {.name = "override_subdirectory", UDPAI_PUBLIC, .check = check_cluster},
+    {.name = "fixed_base", UDPAI_MAY_BE_SECRET},
 };
 
 /* Of names that are given twice, and of too many layers, the last is the error. */

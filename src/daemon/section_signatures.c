@@ -80,9 +80,9 @@ check_public(const udpai_value *value)
 }
 
 static const udpai_field signing_fields[] = {
-    {.name = "key_id", UDPAI_REQUIRED},
-    {.name = "private_key_file", UDPAI_REQUIRED, .check_files = check_private},
-    {.name = "authority"},
+    {.name = "key_id", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "private_key_file", UDPAI_PUBLIC, UDPAI_REQUIRED, .check_files = check_private},
+    {.name = "authority", UDPAI_PUBLIC},
 };
 
 /* Keys of one authority are distinguished by their ids. */
@@ -143,9 +143,9 @@ check_not_after(const udpai_value *value)
 }
 
 static const udpai_field trusted_fields[] = {
-    {.name = "authority", UDPAI_REQUIRED},
-    {.name = "key_id", UDPAI_REQUIRED},
-    {.name = "public_key_file", UDPAI_REQUIRED, .check_files = check_public},
+    {.name = "authority", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "key_id", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "public_key_file", UDPAI_PUBLIC, UDPAI_REQUIRED, .check_files = check_public},
     {.name = "not_before"},
     {.name = "not_after", .check = check_not_after},
 };
@@ -212,9 +212,9 @@ check_has_key(const udpai_value *value)
 }
 
 static const udpai_field required_fields[] = {
-    {.name = "namespaces", UDPAI_PREFIXES},
-    {.name = "types", UDPAI_NOT_EMPTY},
-    {.name = "authorities", UDPAI_NOT_EMPTY, .check = check_has_key},
+    {.name = "namespaces", UDPAI_PUBLIC, UDPAI_PREFIXES},
+    {.name = "types", UDPAI_PUBLIC, UDPAI_NOT_EMPTY},
+    {.name = "authorities", UDPAI_PUBLIC, UDPAI_NOT_EMPTY, .check = check_has_key},
 };
 
 static void

@@ -45,7 +45,7 @@ check_other_files(const udpai_value *value)
 }
 
 static const udpai_field file_fields[] = {
-    {.name = "path", UDPAI_REQUIRED, .check_files = udpai_output_file_check},
+    {.name = "path", UDPAI_PUBLIC, UDPAI_REQUIRED, .check_files = udpai_output_file_check},
     {.name = "max_bytes", .min = FILE_BYTES_MIN, .max = INT64_MAX},
     {.name = "max_files", .min = 1, .max = FILES_MAX},
 };
@@ -58,7 +58,7 @@ static const udpai_section sink_file = {
 /* ---- a sink ---- */
 
 static const udpai_field forward_fields[] = {
-    {.name = "address", UDPAI_REQUIRED, .word = udpai_dial_address_check},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_REQUIRED, .word = udpai_dial_address_check},
     {.name = "tls", .of = &udpai_section_client_tls},
     {.name = "max_streams"},
 };

@@ -25,11 +25,11 @@ typedef Udpa__Config__V1__Socket socket_message;
 /* ---- tls ---- */
 
 static const udpai_field tls_fields[] = {
-    {.name = "certificate_file", UDPAI_REQUIRED},
-    {.name = "private_key_file", UDPAI_REQUIRED},
-    {.name = "client_ca_file"},
+    {.name = "certificate_file", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "private_key_file", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "client_ca_file", UDPAI_PUBLIC},
     {.name = "client_certificate_optional"},
-    {.name = "crl_file"},
+    {.name = "crl_file", UDPAI_PUBLIC},
 };
 
 static void
@@ -56,7 +56,7 @@ check_network(const char *text, udpa_error **ret_error)
 }
 
 static const udpai_field proxy_protocol_fields[] = {
-    {.name = "from", UDPAI_REQUIRED, UDPAI_EACH_REQUIRED, .word = check_network},
+    {.name = "from", UDPAI_PUBLIC, UDPAI_REQUIRED, UDPAI_EACH_REQUIRED, .word = check_network},
 };
 
 static const udpai_section proxy_protocol = {
@@ -131,7 +131,7 @@ check_service(const udpai_value *value)
 }
 
 static const udpai_field socket_fields[] = {
-    {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_place_check},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_REQUIRED, .word = udpai_listen_place_check},
     {.name = "max_message_bytes", UDPAI_MESSAGE_BYTES},
     {.name = "keepalive", .of = &udpai_section_keepalive},
     {.name = "tls", .of = &udpai_section_server_tls},
@@ -351,7 +351,7 @@ check_has_all(const udpai_value *value)
 
 /* Those of http have limits of their own. */
 static const udpai_field http_socket_fields[] = {
-    {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_address_check},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_REQUIRED, .word = udpai_listen_address_check},
     {.name = "max_message_bytes", .check = check_no_message_size},
     {.name = "keepalive", .check = check_is_of_grpc},
     {.name = "proxy_protocol", .check = check_is_of_grpc},
@@ -410,7 +410,7 @@ static const udpai_field http_fields[] = {
      .min = BODY_BYTES_MIN,
      .bounds = "hardly a request could come in",
      UDPAI_TO(http_limits.max_body_bytes)},
-    {.name = "hosts", .word = check_host},
+    {.name = "hosts", UDPAI_PUBLIC, .word = check_host},
     {.name = "max_connections_per_client", UDPAI_TO(http_limits.max_connections_per_client)},
     {.name = "admin_pages", UDPAI_TO(has_admin_pages)},
     {.name = "open_pages", .check = check_open_page},

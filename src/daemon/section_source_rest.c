@@ -14,12 +14,13 @@ typedef Udpa__Config__V1__RestSource rest_message;
 
 static const udpai_field fields[] = {
     {.name = "address",
+     UDPAI_PUBLIC,
      UDPAI_REQUIRED,
      .word = udpai_http_address_check,
      .check = udpai_check_polled},
     {.name = "tls", .of = &udpai_section_client_tls},
-    {.name = "authority", UDPAI_REQUIRED},
-    {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
+    {.name = "authority", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "namespace", UDPAI_PUBLIC, .word = udpai_namespace_check, .is_namespace = true},
     {.name = "refresh_delay", .min = SHORTEST_MS, .max = LONGEST_MS, .bounds = "1 h"},
     {.name = "request_timeout", .min = SHORTEST_MS, .max = LONGEST_MS, .bounds = "1 h"},
     {.name = "client", .of = &udpai_section_xds_client},

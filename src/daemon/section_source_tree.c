@@ -62,11 +62,11 @@ check_root(const udpai_value *value)
 }
 
 static const udpai_field fields[] = {
-    {.name = "symlink_root", UDPAI_REQUIRED, .check_files = check_root},
-    {.name = "subdirectory"},
-    {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
-    {.name = "prefix", .check = check_prefix},
-    {.name = "authority"},
+    {.name = "symlink_root", UDPAI_PUBLIC, UDPAI_REQUIRED, .check_files = check_root},
+    {.name = "subdirectory", UDPAI_PUBLIC},
+    {.name = "namespace", UDPAI_PUBLIC, .word = udpai_namespace_check, .is_namespace = true},
+    {.name = "prefix", UDPAI_PUBLIC, .check = check_prefix},
+    {.name = "authority", UDPAI_PUBLIC},
     {.name = "replicas", .check = udpai_check_replicas},
 };
 

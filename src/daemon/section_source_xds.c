@@ -13,10 +13,10 @@ typedef Udpa__Config__V1__XdsSource xds_message;
 /* ---- the fields ---- */
 
 static const udpai_field client_fields[] = {
-    {.name = "id"},
-    {.name = "cluster"},
+    {.name = "id", UDPAI_PUBLIC},
+    {.name = "cluster", UDPAI_PUBLIC},
     {.name = "locality", .of = &udpai_section_locality},
-    {.name = "metadata"},
+    {.name = "metadata", UDPAI_MAY_BE_SECRET},
 };
 
 const udpai_section udpai_section_xds_client = {UDPAI_SECTION(xds_client, client_fields)};
@@ -55,12 +55,12 @@ check_load_reporting(const udpai_value *value)
 static const udpai_section report_load = {.descriptor = &udpa__config__v1__report_load__descriptor};
 
 static const udpai_field fields[] = {
-    {.name = "address", UDPAI_DIALLED},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_DIALLED},
     {.name = "tls", .of = &udpai_section_client_tls},
-    {.name = "authority", UDPAI_REQUIRED},
-    {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
+    {.name = "authority", UDPAI_PUBLIC, UDPAI_REQUIRED},
+    {.name = "namespace", UDPAI_PUBLIC, .word = udpai_namespace_check, .is_namespace = true},
     {.name = "protocol"},
-    {.name = "type", .word = udpai_type_check, .check = check_service},
+    {.name = "type", UDPAI_PUBLIC, .word = udpai_type_check, .check = check_service},
     {.name = "client", .of = &udpai_section_xds_client},
     {.name = "audience"},
     {.name = "load_reporting", .of = &report_load, .check = check_load_reporting},

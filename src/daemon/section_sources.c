@@ -34,7 +34,11 @@ check_servers(const udpai_value *value)
 }
 
 static const udpai_field udpa_fields[] = {
-    {.name = "address", UDPAI_REQUIRED, .word = udpai_dial_list_check, .check = check_servers},
+    {.name = "address",
+     UDPAI_PUBLIC,
+     UDPAI_REQUIRED,
+     .word = udpai_dial_list_check,
+     .check = check_servers},
     {.name = "tls", .of = &udpai_section_client_tls},
     {.name = "keepalive", .of = &udpai_section_keepalive},
 };
@@ -50,7 +54,7 @@ check_peer(const udpai_value *value)
 }
 
 static const udpai_field listen_fields[] = {
-    {.name = "peer", UDPAI_REQUIRED, .check = check_peer},
+    {.name = "peer", UDPAI_PUBLIC, UDPAI_REQUIRED, .check = check_peer},
 };
 
 static const udpai_section listen_section = {UDPAI_SECTION(udpa_listen_source, listen_fields)};
@@ -83,8 +87,8 @@ udpai_check_replicas(const udpai_value *value)
 }
 
 static const udpai_field path_fields[] = {
-    {.name = "path", UDPAI_REQUIRED, .check_files = udpai_directory_check_files},
-    {.name = "authority"},
+    {.name = "path", UDPAI_PUBLIC, UDPAI_REQUIRED, .check_files = udpai_directory_check_files},
+    {.name = "authority", UDPAI_PUBLIC},
     {.name = "agree", .check = check_agree},
     {.name = "replicas", .check = udpai_check_replicas},
 };
@@ -192,14 +196,14 @@ check_reported(const char *type, udpa_error **ret_error)
 }
 
 static const udpai_field recover_fields[] = {
-    {.name = "types", .word = udpai_type_check},
-    {.name = "namespaces", .word = udpai_namespace_check},
+    {.name = "types", UDPAI_PUBLIC, .word = udpai_type_check},
+    {.name = "namespaces", UDPAI_PUBLIC, .word = udpai_namespace_check},
 };
 
 static const udpai_section recover = {UDPAI_SECTION(recover, recover_fields)};
 
 static const udpai_field standby_for_fields[] = {
-    {.name = "types", .word = udpai_type_check},
+    {.name = "types", UDPAI_PUBLIC, .word = udpai_type_check},
 };
 
 static const udpai_section standby_for = {UDPAI_SECTION(stand_in, standby_for_fields)};
@@ -214,7 +218,7 @@ check_credential(const udpai_value *value)
 }
 
 static const udpai_field source_fields[] = {
-    {.name = "name", UDPAI_REQUIRED},
+    {.name = "name", UDPAI_PUBLIC, UDPAI_REQUIRED},
     {.name = "udpa", .of = &udpa_section},
     {.name = "udpa_listen", .of = &listen_section},
     {.name = "path", .of = &path_section},
@@ -223,9 +227,9 @@ static const udpai_field source_fields[] = {
     {.name = "runtime_tree", .of = &udpai_section_tree_source},
     {.name = "recover", .of = &recover, .check = check_recover},
     {.name = "standby_for", .of = &standby_for, .check = check_standby_for},
-    {.name = "credential", .check = check_credential},
-    {.name = "standby", .word = check_reported},
-    {.name = "max_withdrawal", .word = udpai_percentage_check},
+    {.name = "credential", UDPAI_PUBLIC, .check = check_credential},
+    {.name = "standby", UDPAI_PUBLIC, .word = check_reported},
+    {.name = "max_withdrawal", UDPAI_PUBLIC, .word = udpai_percentage_check},
     {.name = "replicas", .check = udpai_check_source_replicas},
 };
 
@@ -284,10 +288,10 @@ const udpai_section udpai_section_source = {
 /* ---- static resources ---- */
 
 static const udpai_field directory_fields[] = {
-    {.name = "path", UDPAI_REQUIRED, .check_files = udpai_directory_check_files},
-    {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
-    {.name = "authority"},
-    {.name = "max_withdrawal", .word = udpai_percentage_check},
+    {.name = "path", UDPAI_PUBLIC, UDPAI_REQUIRED, .check_files = udpai_directory_check_files},
+    {.name = "namespace", UDPAI_PUBLIC, .word = udpai_namespace_check, .is_namespace = true},
+    {.name = "authority", UDPAI_PUBLIC},
+    {.name = "max_withdrawal", UDPAI_PUBLIC, .word = udpai_percentage_check},
     {.name = "agree", .check = check_agree},
     {.name = "replicas", .check = udpai_check_replicas},
 };

@@ -61,7 +61,7 @@ check_once(const udpai_value *value)
 }
 
 static const udpai_field key_fields[] = {
-    {.name = "file", UDPAI_REQUIRED, .check = check_once, .check_files = check_key},
+    {.name = "file", UDPAI_PUBLIC, UDPAI_REQUIRED, .check = check_once, .check_files = check_key},
 };
 
 static const udpai_section key = {UDPAI_SECTION(store_key, key_fields)};
@@ -157,27 +157,29 @@ check_engine(const udpai_value *value)
 
 static const udpai_field fields[] = {
     {.name = "engine", .check = check_known},
-    {.name = "directory"}, /* its files: below, with the option that takes its place */
+    {.name = "directory",
+     UDPAI_PUBLIC}, /* its files: below, with the option that takes its place */
     {.name = "keys",
      .of = &key,
      .max = UDPAI_SEAL_KEYS_MAX,
      .bounds = "are too many",
      .is_taken_over = true},
     {.name = "in_memory", .check = check_in_memory},
-    {.name = "secret_types", UDPAI_EACH_REQUIRED, .word = udpai_type_check},
+    {.name = "secret_types", UDPAI_PUBLIC, UDPAI_EACH_REQUIRED, .word = udpai_type_check},
     {.name = "endpoints",
+     UDPAI_PUBLIC,
      UDPAI_EACH_REQUIRED,
      .word = check_endpoint,
      .check = udpai_check_dialled,
      .max = UDPAI_ETCD_ENDPOINTS_MAX,
      .bounds = "are too many"},
     {.name = "tls", .of = &udpai_section_client_tls},
-    {.name = "user"},
-    {.name = "password_file", .check_files = check_password},
-    {.name = "prefix", .word = check_prefix},
-    {.name = "advertise", .word = udpai_dial_address_check},
+    {.name = "user", UDPAI_MAY_BE_SECRET},
+    {.name = "password_file", UDPAI_PUBLIC, .check_files = check_password},
+    {.name = "prefix", UDPAI_PUBLIC, .word = check_prefix},
+    {.name = "advertise", UDPAI_PUBLIC, .word = udpai_dial_address_check},
     {.name = "replica_tls", .of = &udpai_section_client_tls},
-    {.name = "replica_names", UDPAI_EACH_REQUIRED},
+    {.name = "replica_names", UDPAI_PUBLIC, UDPAI_EACH_REQUIRED},
     {.name = "accept_above_share", UDPAI_TO(settings.accepts_above_share)},
 };
 

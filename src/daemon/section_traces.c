@@ -25,7 +25,7 @@ check_ratio(const udpai_value *value)
 }
 
 static const udpai_field traces_fields[] = {
-    {.name = "address", UDPAI_DIALLED},
+    {.name = "address", UDPAI_PUBLIC, UDPAI_DIALLED},
     {.name = "tls", .of = &udpai_section_client_tls},
     {.name = "ratio"},
     {.name = "per_second",

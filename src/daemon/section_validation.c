@@ -15,7 +15,7 @@ check_kind_of_check(const udpai_value *value)
 }
 
 static const udpai_field type_fields[] = {
-    {.name = "types", UDPAI_REQUIRED, UDPAI_EACH_REQUIRED, .word = udpai_type_check},
+    {.name = "types", UDPAI_PUBLIC, UDPAI_REQUIRED, UDPAI_EACH_REQUIRED, .word = udpai_type_check},
     {.name = "checks", .check = check_kind_of_check},
 };
 

@@ -58,17 +58,21 @@ check_type(const udpai_value *value)
 }
 
 static const udpai_field client_fields[] = {
-    {.name = "node_id"},
-    {.name = "cluster"},
+    {.name = "node_id", UDPAI_PUBLIC},
+    {.name = "cluster", UDPAI_PUBLIC},
     {.name = "locality", .of = &udpai_section_locality},
 };
 
 static const udpai_section client = {UDPAI_SECTION(write_files__client, client_fields)};
 
 static const udpai_field fields[] = {
-    {.name = "directory", UDPAI_REQUIRED},
+    {.name = "directory", UDPAI_PUBLIC, UDPAI_REQUIRED},
     {.name = "client", .of = &client},
-    {.name = "types", UDPAI_EACH_REQUIRED, .word = udpai_type_check, .check = check_type},
+    {.name = "types",
+     UDPAI_PUBLIC,
+     UDPAI_EACH_REQUIRED,
+     .word = udpai_type_check,
+     .check = check_type},
     {.name = "format"},
 };
 

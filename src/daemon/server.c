@@ -38,11 +38,11 @@ typedef struct server {
     udpai_policy policy;
     atomic_int validation;            /* udpai_policy.mode */
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
+    udpai_effective effective;        /* configuration */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    udpai_reported_load
-        *reported_load;       /* NULL: nothing is kept of what is reported to servers of LRS */
-    udpai_replicas *replicas; /* NULL: none */
+    udpai_reported_load *reported_load; /* to servers of LRS; NULL: nothing is kept of it */
+    udpai_replicas *replicas;           /* NULL: none */
     udpai_daemon_storage storage;
     udpai_durable_engine *engine; /* of its database; NULL: none */
     udpai_problems problems;
@@ -55,11 +55,10 @@ typedef struct server {
     udpai_rest *rest;  /* NULL: none */
     udpai_rest *admin; /* NULL: none */
     udpai_reload *reload;
-    udpai_workers *workers;               /* NULL: none */
-    udpa_error *lost;                     /* one of them was, and why */
-    UDPAI_VECTOR(udpai_server_tls *) tls; /* of each socket; NULL: plaintext */
-    UDPAI_VECTOR(int) ports;              /* of each socket */
-    UDPAI_VECTOR(int) http_ports, admin_ports;
+    udpai_workers *workers;                           /* NULL: none */
+    udpa_error *lost;                                 /* one of them was, and why */
+    UDPAI_VECTOR(udpai_server_tls *) tls;             /* of each socket; NULL: plaintext */
+    UDPAI_VECTOR(int) ports, http_ports, admin_ports; /* of each socket */
     uv_signal_t signals[4];
     uv_timer_t handing_on; /* until it stops */
     uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
@@ -135,6 +134,7 @@ server_done(server *self)
     udpai_vector_done(&self->tls);
     udpai_vector_done(&self->ports);
     udpai_problems_done(&self->problems);
+    udpai_effective_done(&self->effective);
     udpai_daemon_runtime_free(self->runtime);
     udpai_deprecations_free(self->deprecations);
     udpai_validator_unref(self->validator);
@@ -538,6 +538,7 @@ open_reload(server *self, udpa_error **ret_error)
         .readers = self->readers,
         .workers = self->workers,
         .follower = self->runtime->follower,
+        .effective = &self->effective,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }
@@ -556,13 +557,12 @@ note_ports(server *self, udpa_error **ret_error)
 static udpa_err
 open_http(server *self, udpa_error **ret_error)
 {
-    const udpai_plan *plan = self->plan;
     const udpai_pages_env pages = {
         .loop = &self->loop,
         .endpoint = self->endpoint,
         .runtime = self->runtime,
         .replicas = self->replicas,
-        .plan = plan,
+        .effective = &self->effective,
         .schema = self->schema,
         .workers = &self->workers,
         .engine = &self->engine,
@@ -578,7 +578,7 @@ open_http(server *self, udpa_error **ret_error)
         .streams = udpai_endpoint_streams(self->endpoint),
         .schema = self->schema,
         .pages = self->pages,
-        .plan = plan,
+        .plan = self->plan,
     };
     if (err == UDPA_OK)
         err = udpai_rest_open(&self->rest, &env, ret_error);
@@ -599,6 +599,7 @@ measure_turns(server *self)
 static void
 begin_health(server *self)
 {
+    measure_turns(self);
     udpai_liveness_begin(self->liveness, &self->loop, udpai_endpoint_streams(self->endpoint));
     const udpai_plan *plan = self->plan;
     const udpai_ready_wait wait = {
@@ -625,8 +626,6 @@ begin(server *self, udpa_error **ret_error)
         err = udpai_daemon_sinks_open(&self->sinks, plan, self->schema, ret_error);
     if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
-    if (err == UDPA_OK)
-        measure_turns(self);
     if (err == UDPA_OK)
         begin_health(self);
     if (err == UDPA_OK)
@@ -669,6 +668,7 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
         .options = parts->options,
         .schema = parts->schema,
         .replicas = parts->replicas,
+        .effective = {.plan = parts->plan, .options = parts->options},
     };
     int number = uv_loop_init(&self.loop);
     if (number != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the bootstrap file have every field, udpad.conf(5) has every field, and rows do
- * what they say. */
+/* The tables of the bootstrap file have every field, and decide of each text whether it may be
+ * shown; udpad.conf(5) has every field; and rows do what they say. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ typedef struct search {
     const char *page;
     udpai_str part; /* of the page: about one field of the file */
     UDPAI_VECTOR(documented) fields;
-    unsigned n_wrong;
+    unsigned n_wrong, n_decided;
 } search;
 
 static bool
@@ -100,6 +100,16 @@ complain(search *self, const udpai_section *section, const char *field, const ch
     self->n_wrong++;
 }
 
+/* Texts, and messages from elsewhere that have some. */
+static bool
+holds_text(const ProtobufCFieldDescriptor *field)
+{
+    return field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_BYTES ||
+           (field->type == PROTOBUF_C_TYPE_MESSAGE && !message_of(field) &&
+            field->descriptor != &google__protobuf__duration__descriptor &&
+            field->descriptor != &google__protobuf__timestamp__descriptor);
+}
+
 static void look(search *self, const udpai_section *section, bool is_whole);
 
 static void
@@ -125,6 +135,12 @@ look_at_field(search *self,
         look(self, row->of, false);
     else if (message && !row->check)
         complain(self, section, field->name, "is a message without a table");
+    if (row && holds_text(field) != (row->disclosure != UDPAI_DISCLOSURE_UNDECIDED))
+        complain(self, section, field->name,
+                 holds_text(field) ? "needs a decision: UDPAI_PUBLIC, or UDPAI_MAY_BE_SECRET if "
+                                     "the page /config may not show it (docs/design/admin.md)"
+                                   : "is no text: the page /config always has it");
+    self->n_decided += row && holds_text(field);
 }
 
 static void
@@ -160,6 +176,7 @@ every_field_has_a_row_and_stands_in_the_man_page(void **state)
     search self = {.page = page};
     look(&self, &udpai_bootstrap_section, true);
     assert_true(self.fields.n > 150);
+    assert_true(self.n_decided > 100);
     for (size_t i = 0; i < self.fields.n; i++)
         if (!self.fields.items[i].is_there) {
             print_error("%s.%s is not in udpad.conf(5)\n", self.fields.items[i].message,
