@@ -15,6 +15,7 @@
 #include "ctl/commands.h"
 #include "ctl/findings.h"
 #include "ctl/page.h"
+#include "ctl/runtime_page.h"
 #include "ctl/schema.h"
 #include "ctl/show.h"
 #include "ctl/status_view.h"
@@ -69,6 +70,26 @@ add_page(reporting *self, const char *path, const char *name, const char *what)
     udpai_ctl_answer_done(&answer);
 }
 
+/* What others have there is not for a report. */
+static void
+add_runtime(reporting *self)
+{
+    udpai_ctl_answer answer;
+    udpai_ctl_runtime runtime = {0};
+    udpai_strbuf out = {0};
+    udpai_cli_exit result = udpai_ctl_page_fetch(self->options, "/runtime", &answer);
+    if (result == UDPAI_CLI_GOOD &&
+        udpai_ctl_runtime_read(&runtime, udpai_strbuf_view(&answer.text), NULL) == UDPA_OK) {
+        udpai_ctl_runtime_put_redacted(&runtime, &out);
+        add(self, "runtime.json", &out, "the layers of the runtime; values of keys of nodes alone");
+    } else {
+        note_missing(self, "runtime.json", "its page could not be read by HTTP");
+    }
+    udpai_strbuf_done(&out);
+    udpai_ctl_runtime_done(&runtime);
+    udpai_ctl_answer_done(&answer);
+}
+
 static void
 add_pages(reporting *self)
 {
@@ -77,7 +98,8 @@ add_pages(reporting *self)
     if (self->n_files == before) /* nobody is there, or it is not for us */
         return;
     add_page(self, "/stats", "stats.txt", "the counters of /stats");
-    add_page(self, "/runtime", "runtime.json", "the layers of the runtime");
+    add_page(self, "/config", "config.yaml", "the configuration in effect, without secrets");
+    add_runtime(self);
 }
 
 /* ---- by UDPA ---- */
@@ -234,10 +256,10 @@ add_contents(reporting *self)
     udpai_time_text(when, self->now_us);
     udpai_strbuf_printf(&out, "udpactl %s, at %s\n\n", UDPAI_CLI_VERSION, when);
     udpai_strbuf_str(&out, udpai_strbuf_view(&self->contents));
-    udpai_strbuf_puts(&out,
-                      "\nThe configuration is not in it: a node shows it nowhere. Resources and "
-                      "keys are not asked for.\nNames of resources, clients and files, and "
-                      "addresses are in it: look through it before you send it.\n");
+    udpai_strbuf_puts(
+        &out, "\nResources and keys are not asked for. " UDPAI_CTL_REDACTED
+              " stands for what could be a secret.\nNames of resources, clients and files, and "
+              "addresses are in it: look through it before you send it.\n");
     add(self, "README.txt", &out, "");
     udpai_strbuf_done(&out);
 }

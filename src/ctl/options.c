@@ -317,14 +317,17 @@ check_xds(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "--rest goes with xds, and is the state of the world in any case");
 }
 
-/* What is signed is a file: it has no table. */
+/* What is signed is a file, and so is the configuration: they have no table. */
 static void
 check_sign(udpai_ctl_options *given, const struct argp_state *state)
 {
     bool signs = strcmp(given->common.command, "sign") == 0;
-    if (signs && given->common.format != UDPAI_CLI_JSON && given->common.format != UDPAI_CLI_YAML) {
+    bool is_file = signs || strcmp(given->common.command, "config") == 0;
+    if (is_file && given->common.format != UDPAI_CLI_JSON &&
+        given->common.format != UDPAI_CLI_YAML) {
         if (given->common.format_name)
-            argp_error(state, "-o %s: sign has yaml and json", given->common.format_name);
+            argp_error(state, "-o %s: %s has yaml and json", given->common.format_name,
+                       given->common.command);
         given->common.format = UDPAI_CLI_YAML;
     }
     if (signs && (!given->common.key || !given->sign.key_id))

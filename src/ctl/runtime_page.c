@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "cli/table.h"
 #include "codec/json_text.h"
+#include "ctl/tar.h"
 
+#define OF_NODES "udpa."
 #define PAGE_MAX ((size_t)256 << 20)
 #define CELL_MAX 60 /* characters, or about so, of a value among others */
 
@@ -291,4 +293,57 @@ udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime,
         return;
     udpai_strbuf_puts(out, runtime->configured ? "\n" : "");
     put_keys(runtime, layout, out);
+}
+
+/* ---- for others ---- */
+
+static void
+put_json(udpai_strbuf *out, const udpai_tree *node, bool is_hidden)
+{
+    bool is_map = node->kind == UDPAI_TREE_MAP;
+    if (node->kind == UDPAI_TREE_SCALAR && is_hidden && node->text.len) {
+        udpai_strbuf_puts(out, "\"" UDPAI_CTL_REDACTED "\"");
+    } else if (node->kind == UDPAI_TREE_SCALAR && node->plain) {
+        udpai_strbuf_str(out, node->text);
+    } else if (node->kind == UDPAI_TREE_SCALAR) {
+        udpai_json_put_string(out, node->text);
+    } else {
+        udpai_strbuf_puts(out, is_map ? "{" : "[");
+        for (uint32_t i = 0; i < node->n; i++) {
+            udpai_strbuf_puts(out, i ? ", " : "");
+            if (is_map) {
+                udpai_json_put_string(out, node->entries[i].key->text);
+                udpai_strbuf_puts(out, ": ");
+            }
+            put_json(out, is_map ? node->entries[i].value : node->items[i], is_hidden);
+        }
+        udpai_strbuf_puts(out, is_map ? "}" : "]");
+    }
+}
+
+static void
+put_lines(udpai_strbuf *out, const udpai_tree *map, const udpai_tree *entries)
+{
+    bool is_root = map != entries;
+    udpai_strbuf_puts(out, "{");
+    for (uint32_t i = 0; i < map->n; i++) {
+        udpai_str key = map->entries[i].key->text;
+        const udpai_tree *value = map->entries[i].value;
+        udpai_strbuf_puts(out, i ? ",\n " : "\n ");
+        udpai_strbuf_puts(out, is_root ? "" : " ");
+        udpai_json_put_string(out, key);
+        udpai_strbuf_puts(out, ": ");
+        if (value == entries)
+            put_lines(out, value, entries);
+        else
+            put_json(out, value, !is_root && !udpai_str_starts(key, UDPAI_STR(OF_NODES)));
+    }
+    udpai_strbuf_puts(out, "\n}");
+}
+
+void
+udpai_ctl_runtime_put_redacted(const udpai_ctl_runtime *runtime, udpai_strbuf *out)
+{
+    put_lines(out, runtime->documents->roots.items[0], runtime->entries);
+    udpai_strbuf_puts(out, "\n");
 }

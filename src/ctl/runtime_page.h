@@ -43,5 +43,8 @@ void udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
 void udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime,
                                   udpai_cli_layout *layout,
                                   udpai_strbuf *out);
+/* Appends the page as JSON, without the values of other keys than those of nodes
+ * (udpa.*): they may be anything. */
+void udpai_ctl_runtime_put_redacted(const udpai_ctl_runtime *runtime, udpai_strbuf *out);
 
 #endif

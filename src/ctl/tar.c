@@ -11,7 +11,6 @@
 
 #define BLOCK ((size_t)512)
 #define CUT "\n(cut: it is longer)\n"
-#define REDACTED "(redacted)"
 
 /* ---- the archive ---- */
 
@@ -166,12 +165,14 @@ udpai_ctl_redact(udpai_strbuf *out, udpai_str text)
     while (text.len) {
         size_t n = key_len(text), n_name = n ? 0 : name_len(text);
         if (n) {
-            udpai_strbuf_puts(out, REDACTED);
+            udpai_strbuf_puts(out, UDPAI_CTL_REDACTED);
         } else if (n_name) {
             n = n_name + value_len((udpai_str){text.data + n_name, text.len - n_name});
             bool is_json = n > n_name && strchr("\"{[", text.data[n_name]);
             udpai_strbuf_append(out, text.data, n_name);
-            udpai_strbuf_puts(out, is_json ? "\"" REDACTED "\"" : n > n_name ? REDACTED : "");
+            udpai_strbuf_puts(out, is_json      ? "\"" UDPAI_CTL_REDACTED "\""
+                                   : n > n_name ? UDPAI_CTL_REDACTED
+                                                : "");
         } else {
             n = 1;
             udpai_strbuf_putc(out, *text.data);

@@ -6,6 +6,8 @@
 
 #include "base/strbuf.h"
 
+/* What stands in the place of a secret. */
+#define UDPAI_CTL_REDACTED "(redacted)"
 #define UDPAI_CTL_TAR_NAME_MAX 99
 #define UDPAI_CTL_TAR_TEXT_MAX ((size_t)32 << 20) /* of one file; more is cut */
 

@@ -97,6 +97,19 @@ static const udpai_ctl_verb verbs[] = {
              "                         of the tables\n"
              "\n"
              "Example: udpactl client envoy-1 cluster\n"},
+    {.name = "config",
+     .run = udpai_ctl_config,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .summary = "the configuration in effect, without secrets",
+     .usage = "config",
+     .text = "Show the bootstrap file that the node runs with, with the rules and keys that it\n"
+             "has taken over since: where the file is, when it was read, its SHA-256, and what\n"
+             "takes a restart. (redacted) stands for what could be a secret.\n"
+             "\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
+             "  -o, --output FORMAT    yaml (default), json, or jsonpath=EXPRESSION\n"
+             "\n"
+             "Example: udpactl config -o jsonpath='{.bootstrap.sockets[*].address}'\n"},
     {.name = "top",
      .run = udpai_ctl_top_command,
      .takes = UDPAI_CTL_TAKES_FORMAT,
@@ -290,8 +303,9 @@ static const udpai_ctl_verb verbs[] = {
      .summary = "an archive for an error report, without secrets",
      .usage = "bug-report [-o FILE.tar] [--log FILE]",
      .text = "Write an archive of status, sources, replicas, clients, metrics, counters and\n"
-             "runtime of the node. Payloads, keys and the configuration are not in it; names\n"
-             "and addresses are. Uses --server and --admin; what one lacks is noted in it.\n"
+             "runtime of the node, and its configuration without secrets. Payloads and keys\n"
+             "are not in it; names and addresses are. Uses --server and --admin; what one\n"
+             "lacks is noted in it.\n"
              "\n"
              "  -o FILE.tar            a new file (default udpa-bug-report-TIME.tar)\n"
              "  --log FILE             the last MiB of this log, too\n"

@@ -17,7 +17,7 @@ from udpactl import Ctl, write, write_cluster
 MISTAKE, NO_CONNECTION = 2, 3
 PAYLOAD, PASSWORD, TOKEN, LOGGED = 'PAYLOAD-of-a-secret', 'PASSWORD-of-etcd', 'TOKEN-of-the-runtime', 'TOKEN-of-the-log'
 WANTED = {'README.txt', 'status.txt', 'status.yaml', 'check.txt', 'clients.txt', 'metrics.txt', 'stats.txt',
-          'runtime.json', 'log.txt'}
+          'runtime.json', 'config.yaml', 'log.txt'}
 
 
 def start(test, files):
@@ -39,9 +39,9 @@ def check_archive(test, path, key):
                    for member in archive.getmembers()}
     check(f'it has all files: {sorted(members)}', members.keys() == WANTED)
     check('what must be in them is', all(re.search(pattern, members[name], re.M) for name, pattern in (
-        ('README.txt', r'configuration is not in it'), ('README.txt', r'^metrics.txt '), ('status.txt', r'^node '),
+        ('README.txt', r'^config.yaml '), ('README.txt', r'^metrics.txt '), ('status.txt', r'^node '),
         ('status.yaml', r'NodeStatus'), ('clients.txt', r'^envoy-1 '), ('metrics.txt', r'^udpa_build_info\{'),
-        ('runtime.json', r'"upstream.limit"'), ('check.txt', r'(found|errors?, )'),
+        ('runtime.json', r'"upstream.limit"'), ('config.yaml', r'^ +limit: "\(redacted\)"$'), ('check.txt', r'(found|errors?, )'),
         ('log.txt', r'^an ordinary line$'), ('stats.txt', r'^client_streams: 1$'))))
     whole = path.read_bytes()
     lines = [line for line in key.splitlines() if '-----' not in line and len(line) > 20]
@@ -64,7 +64,7 @@ def body(test):
     log, path = test.work / 'udpad.log', test.work / 'report.tar'
     log.write_text(f'an ordinary line\ntoken={LOGGED} x\n{key}\n', encoding='utf-8')
     out = ctl('bug-report', '--admin', admin, '-o', path, '--log', log)
-    check(f'it has written it: {out}', out.startswith(f'{path}: 9 files'))
+    check(f'it has written it: {out}', out.startswith(f'{path}: 10 files'))
     check_archive(test, path, key)
     ctl('bug-report', '--admin', admin, '-o', path, status=MISTAKE) # it is there
     ctl('bug-report', '-o', test.work / 'other.tar', '--log', test.work, status=MISTAKE)

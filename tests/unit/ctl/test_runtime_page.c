@@ -43,6 +43,30 @@ values_are_listed(void **state)
     expect_values(some + 1, 1, true, "{}\n");
 }
 
+/* Of what others have in the runtime, the keys alone. */
+static void
+of_keys_of_nodes_alone_the_values_stay(void **state)
+{
+    (void)state;
+    udpai_ctl_runtime runtime;
+    udpai_strbuf out = {0};
+    const char *page =
+        "{\"layers\": [\"base\", \"x\"], \"configured\": [{\"name\": \"base\", \"keys\": 2}],"
+        " \"entries\": {\"udpa.a\": {\"final_value\": \"2\", \"layer_values\": [\"\", \"2\"]},"
+        " \"udpal\": {\"final_value\": \"s\\\"1\", \"layer_values\": [\"\", \"s\\\"1\"]}}}";
+    assert_ok(udpai_ctl_runtime_read(&runtime, udpai_str_from(page), NULL));
+    udpai_ctl_runtime_put_redacted(&runtime, &out);
+    assert_str(udpai_strbuf_view(&out),
+               "{\n \"layers\": [\"base\", \"x\"],\n"
+               " \"configured\": [{\"name\": \"base\", \"keys\": 2}],\n"
+               " \"entries\": {\n"
+               "  \"udpa.a\": {\"final_value\": \"2\", \"layer_values\": [\"\", \"2\"]},\n"
+               "  \"udpal\": {\"final_value\": \"(redacted)\","
+               " \"layer_values\": [\"\", \"(redacted)\"]}\n}\n}\n");
+    udpai_strbuf_done(&out);
+    udpai_ctl_runtime_done(&runtime);
+}
+
 static void
 layers_are_listed(void **state)
 {
@@ -167,6 +191,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_listed),
+        cmocka_unit_test(of_keys_of_nodes_alone_the_values_stay),
         cmocka_unit_test(layers_are_listed),
         cmocka_unit_test(what_has_no_effect_has_a_reason),
         cmocka_unit_test(the_page_of_an_envoy_is_read),
