@@ -12,7 +12,7 @@ typedef Udpa__Status__V1__SessionAcknowledgement session_message;
 typedef struct progress {
     size_t n_items, n_answered, n_acknowledged_items;
     uint64_t n_acknowledged, n_asked; /* of subscribers, those that can acknowledge */
-    const udpai_ctl_awaited *missing; /* the first that is not there; NULL: all are */
+    const udpai_cli_awaited *missing; /* the first that is not there; NULL: all are */
     const char *peers[NAMES_MAX];     /* that have not acknowledged something */
     size_t n_peers;
     bool has_more;
@@ -34,7 +34,7 @@ is_pending(const session_message *session)
 static const char *
 name_of(const session_message *session)
 {
-    const char *peer = udpai_ctl_awaited_peer(session);
+    const char *peer = udpai_cli_awaited_peer(session);
     return *peer ? peer : session->peer_address;
 }
 
@@ -51,14 +51,14 @@ add_peer(progress *self, const char *peer)
 }
 
 static void
-add_item(progress *self, const udpai_ctl_awaited *awaited, bool is_acknowledged)
+add_item(progress *self, const udpai_cli_awaited *awaited, bool is_acknowledged)
 {
     self->n_items++;
     self->n_acknowledged_items += is_acknowledged;
     if (!awaited->status)
         return;
     self->n_answered++;
-    if (!udpai_ctl_awaited_is_there(awaited)) {
+    if (!udpai_cli_awaited_is_there(awaited)) {
         self->missing = self->missing ? self->missing : awaited;
         return;
     }
@@ -76,13 +76,13 @@ add_item(progress *self, const udpai_ctl_awaited *awaited, bool is_acknowledged)
 }
 
 static progress
-add_up(const udpai_ctl_awaited_list *list)
+add_up(const udpai_cli_awaited_list *list)
 {
     progress self = {0};
     for (size_t i = 0; i < list->items.n; i++)
-        if (udpai_ctl_awaited_is_meant(list, i))
+        if (udpai_cli_awaited_is_meant(list, i))
             add_item(&self, &list->items.items[i],
-                     udpai_ctl_awaited_progress(list, i) == UDPAI_CTL_ACKNOWLEDGED);
+                     udpai_cli_awaited_progress(list, i) == UDPAI_CLI_ACKNOWLEDGED);
     return self;
 }
 
@@ -110,7 +110,7 @@ put_peers(udpai_strbuf *out, const progress *self)
 }
 
 static void
-put_missing(udpai_strbuf *out, const udpai_ctl_awaited *missing)
+put_missing(udpai_strbuf *out, const udpai_cli_awaited *missing)
 {
     udpai_str kind = udpai_cli_type_short(udpai_str_from(missing->type_url));
     udpai_strbuf_printf(out, "%.*s %s is %s", (int)kind.len, kind.data, missing->name,
@@ -120,7 +120,7 @@ put_missing(udpai_strbuf *out, const udpai_ctl_awaited *missing)
 }
 
 void
-udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_ctl_awaited_list *list)
+udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_cli_awaited_list *list)
 {
     progress self = add_up(list);
     if (self.n_answered == 0) {

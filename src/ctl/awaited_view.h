@@ -4,20 +4,16 @@
 #define UDPAI_CTL_AWAITED_VIEW_H
 
 #include "base/strbuf.h"
+#include "cli/awaited.h"
 #include "cli/table.h"
-#include "ctl/awaited.h"
 
 /* A line for each resource, then a table of the sessions that have not acknowledged it, since when,
  * and why. */
 void udpai_ctl_put_awaited(udpai_strbuf *out,
                            udpai_cli_layout *layout,
-                           const udpai_ctl_awaited_list *list,
+                           const udpai_cli_awaited_list *list,
                            int64_t now_us);
-/* "has it", "not sent yet", … */
-const char *udpai_ctl_session_state(const Udpa__Status__V1__SessionAcknowledgement *session);
 /* How far it is, in one line without its end: "3 of 10 clients acknowledge, waiting for: a, b". */
-void udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
-/* The same with everything that is known, as one JSON array. */
-void udpai_ctl_put_awaited_json(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
+void udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_cli_awaited_list *list);
 
 #endif

@@ -72,13 +72,13 @@ static udpai_cli_exit
 check_pages(const udpai_ctl_options *options, udpai_ctl_findings *findings)
 {
     udpai_ctl_answer answer;
-    udpai_ctl_page page;
+    udpai_cli_page page;
     udpai_ctl_asked asked = {.before_us = udpai_wall_us()};
     udpai_cli_exit result = udpai_ctl_page_fetch_metrics(options, &page, &answer);
     asked.after_us = udpai_wall_us();
     if (result == UDPAI_CLI_GOOD)
         udpai_ctl_check_metrics(findings, &page, &asked);
-    udpai_ctl_page_done(&page);
+    udpai_cli_page_done(&page);
     udpai_ctl_answer_done(&answer);
     if (result == UDPAI_CLI_GOOD)
         check_readiness(options, findings);

@@ -16,7 +16,7 @@
 
 typedef struct checking {
     udpai_ctl_findings *findings;
-    const udpai_ctl_page *page;
+    const udpai_cli_page *page;
     const udpai_ctl_asked *asked;
 } checking;
 
@@ -39,7 +39,7 @@ age_of(double seconds, udpai_strbuf *room)
 }
 
 static void
-check_certificate(const checking *self, const udpai_ctl_series *series)
+check_certificate(const checking *self, const udpai_cli_series *series)
 {
     static const char action[] = "replace its files before: the node reads them again by itself "
                                  "(docs/guide/certificates.md)";
@@ -47,7 +47,7 @@ check_certificate(const checking *self, const udpai_ctl_series *series)
     udpai_strbuf age = {0}, use = {0};
     if (left_s >= UDPAI_CTL_EXPIRES_WARNING_S)
         return;
-    udpai_ctl_series_put_label(&use, series);
+    udpai_cli_series_put_label(&use, series);
     const char *where = use.data ? use.data : "";
     if (left_s <= 0)
         udpai_ctl_findings_add(self->findings, ERROR("certificate", action), where,
@@ -64,9 +64,9 @@ static void
 check_certificates(const checking *self)
 {
     size_t at = 0;
-    const udpai_ctl_series *series;
+    const udpai_cli_series *series;
     while ((series =
-                udpai_ctl_page_next(self->page, "udpa_certificate_expiry_timestamp_seconds", &at)))
+                udpai_cli_page_next(self->page, "udpa_certificate_expiry_timestamp_seconds", &at)))
         check_certificate(self, series);
 }
 
@@ -76,7 +76,7 @@ check_clock(const checking *self)
 {
     double node_s, before_s = (double)self->asked->before_us / 1e6 - PAGE_AGE_S,
                    after_s = (double)self->asked->after_us / 1e6;
-    if (!udpai_ctl_page_value(self->page, "udpa_clock_timestamp_seconds", NULL, &node_s))
+    if (!udpai_cli_page_value(self->page, "udpa_clock_timestamp_seconds", NULL, &node_s))
         return;
     double off_s = node_s > after_s ? node_s - after_s : before_s - node_s;
     if (off_s <= CLOCK_WARNING_S)
@@ -95,7 +95,7 @@ static void
 check_pending(const checking *self)
 {
     double pending_s;
-    if (!udpai_ctl_page_value(self->page, "udpa_unsynchronized_seconds", NULL, &pending_s) ||
+    if (!udpai_cli_page_value(self->page, "udpa_unsynchronized_seconds", NULL, &pending_s) ||
         !(pending_s > 0))
         return;
     udpai_strbuf age = {0};
@@ -140,15 +140,15 @@ check_files(const checking *self)
                                  "node: at the limit it accepts no more connections";
     double used, most;
     size_t at = 0;
-    const udpai_ctl_series *series;
-    if (!udpai_ctl_page_value(self->page, "process_max_fds", NULL, &most))
+    const udpai_cli_series *series;
+    if (!udpai_cli_page_value(self->page, "process_max_fds", NULL, &most))
         return;
-    if (udpai_ctl_page_value(self->page, "process_open_fds", NULL, &used))
+    if (udpai_cli_page_value(self->page, "process_open_fds", NULL, &used))
         check_full(self, ERROR("open files", action), "of the node", used, most, false);
-    while ((series = udpai_ctl_page_next(self->page, "udpa_worker_open_fds", &at))) {
+    while ((series = udpai_cli_page_next(self->page, "udpa_worker_open_fds", &at))) {
         udpai_strbuf where = {0};
         udpai_strbuf_puts(&where, "of worker ");
-        udpai_ctl_series_put_label(&where, series);
+        udpai_cli_series_put_label(&where, series);
         check_full(self, ERROR("open files", action), where.data ? where.data : "", series->value,
                    most, false);
         udpai_strbuf_done(&where);
@@ -159,8 +159,8 @@ static void
 check_disk(const checking *self)
 {
     double size, available;
-    if (udpai_ctl_page_value(self->page, "udpa_store_disk_size_bytes", NULL, &size) &&
-        udpai_ctl_page_value(self->page, "udpa_store_disk_free_bytes", NULL, &available))
+    if (udpai_cli_page_value(self->page, "udpa_store_disk_size_bytes", NULL, &size) &&
+        udpai_cli_page_value(self->page, "udpa_store_disk_free_bytes", NULL, &available))
         check_full(self,
                    ERROR("disk", "free some space there: the node rejects publications that it "
                                  "cannot write"),
@@ -171,13 +171,13 @@ static void
 check_etcd(const checking *self)
 {
     double used, quota;
-    if (udpai_ctl_page_value(self->page, "udpa_replica_etcd_size_bytes", NULL, &used) &&
-        udpai_ctl_page_value(self->page, "udpa_replica_etcd_quota_bytes", NULL, &quota))
+    if (udpai_cli_page_value(self->page, "udpa_replica_etcd_size_bytes", NULL, &used) &&
+        udpai_cli_page_value(self->page, "udpa_replica_etcd_quota_bytes", NULL, &quota))
         check_full(self,
                    ERROR("etcd", "compact and defragment it, or raise --quota-backend-bytes; see "
                                  "docs/guide/replicas.md"),
                    "database", used, quota, true);
-    if (udpai_ctl_page_sum(self->page, "udpa_replica_etcd_has_alarm") > 0)
+    if (udpai_cli_page_sum(self->page, "udpa_replica_etcd_has_alarm") > 0)
         udpai_ctl_findings_add(
             self->findings, ERROR("etcd", "see 'etcdctl alarm list', and docs/guide/replicas.md"),
             "", "has an alarm, and takes no more: publications are rejected");
@@ -189,12 +189,12 @@ static void
 check_workers(const checking *self)
 {
     size_t at = 0;
-    const udpai_ctl_series *series;
-    while ((series = udpai_ctl_page_next(self->page, "udpa_worker_up", &at))) {
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(self->page, "udpa_worker_up", &at))) {
         udpai_strbuf where = {0};
         if (series->value > 0)
             continue;
-        udpai_ctl_series_put_label(&where, series);
+        udpai_cli_series_put_label(&where, series);
         udpai_ctl_findings_add(self->findings,
                                ERROR("worker", "the log of the node has why; a restart of the node "
                                                "starts all workers"),
@@ -207,8 +207,8 @@ check_workers(const checking *self)
 static void
 check_store(const checking *self)
 {
-    double n_failed = udpai_ctl_page_sum(self->page, "udpa_store_failed_batches_total");
-    double n_locked = udpai_ctl_page_sum(self->page, "udpa_store_unreadable_secrets");
+    double n_failed = udpai_cli_page_sum(self->page, "udpa_store_failed_batches_total");
+    double n_locked = udpai_cli_page_sum(self->page, "udpa_store_unreadable_secrets");
     if (n_failed > 0)
         udpai_ctl_findings_add(
             self->findings,
@@ -224,7 +224,7 @@ check_store(const checking *self)
 
 void
 udpai_ctl_check_metrics(udpai_ctl_findings *findings,
-                        const udpai_ctl_page *page,
+                        const udpai_cli_page *page,
                         const udpai_ctl_asked *asked)
 {
     const checking self = {findings, page, asked};

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "cli/client_session.h"
 #include "cli/names.h"
 #include "cli/order.h"
-#include "ctl/client_session.h"
 #include "ctl/status_view.h"
 #include "reports/client_names.h"
 
@@ -33,8 +33,8 @@ typedef struct client {
 static bool
 is_of_status(const subscription_status *subscription)
 {
-    return strncmp(subscription->type_url, UDPAI_CTL_STATUS_TYPES,
-                   strlen(UDPAI_CTL_STATUS_TYPES)) == 0;
+    return strncmp(subscription->type_url, UDPAI_CLI_STATUS_TYPES,
+                   strlen(UDPAI_CLI_STATUS_TYPES)) == 0;
 }
 
 static int
@@ -57,7 +57,7 @@ static void
 take_sessions(udpa_resource *const *resources, size_t n, bool is_all, session_list *sessions)
 {
     for (size_t i = 0; i < n; i++) {
-        session_status *session = udpai_ctl_client_session_read(resources[i], is_all);
+        session_status *session = udpai_cli_client_session_read(resources[i], is_all);
         if (session && !udpai_vector_push(sessions, session))
             udpa__status__v1__session_status__free_unpacked(session, NULL);
     }

@@ -9,142 +9,91 @@
 #include "base/alloc.h"
 #include "base/time_text.h"
 #include "cli/collect.h"
-#include "cli/names.h"
 #include "cli/node_status.h"
 #include "ctl/ask.h"
 #include "ctl/commands.h"
 #include "ctl/explain_view.h"
-#include "ctl/origins.h"
 #include "ctl/show.h"
-#include "ctl/token.h"
-#include "ctl/waits.h"
 #include "loop/clock.h"
 #include "model/resource.h"
-#include "model/type_url.h"
 #include "session/access_question.h"
+#include "session/acknowledgement.h"
+#include "session/origins_question.h"
 
+/* Takes the question; NULL: what is wrong with it is in the error. */
 static udpai_cli_exit
-ask_for_origins(udpai_cli *cli, const udpai_cli_requests *named, udpai_ctl_explained *explained)
+ask_for(udpai_cli *cli,
+        const char *type_url,
+        char *question,
+        const udpa_error *error,
+        udpai_cli_explanation *explained)
 {
-    udpai_cli_found none, answers;
-    udpai_cli_found_begin(&none);
-    udpai_cli_found_begin(&answers);
-    udpai_cli_exit result = udpai_ctl_find_origins(cli, named, &none, &answers);
-    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(&answers);
-    if (result == UDPAI_CLI_GOOD && sorted && udpai_cli_found_size(&answers)) {
-        udpai_str bytes = udpai_resource_value(sorted[0]);
-        explained->origins =
-            udpa__status__v1__origins_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
-    }
-    udpai_cli_found_done(&answers);
-    udpai_cli_found_done(&none);
-    return result;
-}
-
-static udpai_cli_exit
-ask_for_acknowledgements(udpai_cli *cli, udpai_ctl_explained *explained)
-{
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_ctl_awaited_list *list = &explained->acknowledgements;
-    udpai_ctl_choose_token(list->token);
-    list->node_id = cli->options->node_id;
-    if (udpai_ctl_awaited_add(list, explained->type_url, explained->name, NULL, &error) !=
-        UDPA_OK) {
+    const udpa_resource *answer;
+    udpai_cli_found found;
+    if (!question) {
         udpai_cli_complain_of(error);
         return UDPAI_CLI_MISTAKE;
     }
-    udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    const udpa_resource *answer;
-    udpai_cli_exit result = udpai_ctl_ask(cli, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE,
-                                          list->items.items[0].question, &found, &answer);
-    if (answer && udpai_ctl_awaited_take(list, answer) != UDPA_OK) {
-        udpai_cli_complain("the acknowledgement status from %s cannot be read",
-                           udpai_cli_server(cli));
+    udpai_cli_exit result = udpai_ctl_ask(cli, type_url, question, &found, &answer);
+    if (answer && udpai_cli_explanation_take(explained, answer) != UDPA_OK) {
+        udpai_cli_complain("an answer from %s cannot be read", udpai_cli_server(cli));
         result = UDPAI_CLI_REFUSED;
     }
-    udpai_cli_found_done(&found);
-    return result;
-}
-
-/* Rules know a client by what it is called in its certificate. */
-static const char *
-identity_of(const udpai_ctl_explained *explained)
-{
-    const Udpa__Status__V1__SessionAcknowledgement *session =
-        udpai_ctl_explained_session(explained);
-    return session && *session->peer_identity ? session->peer_identity : explained->client;
-}
-
-static udpai_cli_exit
-ask_for_access(udpai_cli *cli, udpai_ctl_explained *explained)
-{
-    char *question = NULL;
-    if (!explained->client)
-        return UDPAI_CLI_GOOD;
-    udpa_err err = udpai_access_question_compose(
-        &(udpai_access_question){
-            .action = udpai_access_action(UDPAI_STR("subscribe")),
-            .type_name = udpai_type_url_name(udpai_str_from(explained->type_url)),
-            .peer = udpai_str_from(identity_of(explained)),
-            .authority = UDPAI_STR(""),
-            .name = udpai_str_from(explained->name),
-        },
-        &question);
-    if (err != UDPA_OK) {
-        udpai_cli_complain("%s", err == UDPA_ERR_LIMIT ? "that is too long for one question"
-                                                       : udpa_err_text(err));
-        return UDPAI_CLI_MISTAKE;
-    }
-    udpai_cli_found found;
-    udpai_cli_found_begin(&found);
-    const udpa_resource *answer;
-    udpai_cli_exit result = udpai_ctl_ask(cli, UDPAI_ACCESS_TYPE, question, &found, &answer);
-    udpai_str bytes = answer ? udpai_resource_value(answer) : (udpai_str){0};
-    if (answer)
-        explained->access =
-            udpa__status__v1__access_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
-    if (answer && !explained->access)
-        result = UDPAI_CLI_REFUSED;
     udpai_cli_found_done(&found);
     udpai_free(question);
     return result;
 }
 
-static void
-put_rejecting(udpai_strbuf *out, const udpa_resource *answer)
+static udpai_cli_exit
+ask_for_origins(udpai_cli *cli, udpai_cli_explanation *explained)
 {
-    udpai_str bytes = udpai_resource_value(answer);
-    Udpa__Status__V1__SourceStatus *source =
-        udpa__status__v1__source_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
-    if (source && source->n_refused)
-        udpai_strbuf_printf(out, "%s%s (%llu)", out->len ? ", " : "", source->name,
-                            (unsigned long long)source->n_refused);
-    if (source)
-        udpa__status__v1__source_status__free_unpacked(source, NULL);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    char *question = NULL;
+    (void)udpai_cli_explanation_ask_origins(explained, &question, &error);
+    return ask_for(cli, UDPAI_ORIGINS_TYPE, question, error, explained);
 }
 
-/* What is not there may have been offered: which resources were rejected is in the log alone. */
-static char *
-find_rejecting(udpai_cli *cli)
+static udpai_cli_exit
+ask_for_acknowledgements(udpai_cli *cli, udpai_cli_explanation *explained)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    char *question = udpai_cli_explanation_begin(explained, &error) == UDPA_OK
+                         ? udpai_strdup(explained->acknowledgements.items.items[0].question)
+                         : NULL;
+    return ask_for(cli, UDPAI_ACKNOWLEDGEMENT_TYPE, question, error, explained);
+}
+
+static udpai_cli_exit
+ask_for_access(udpai_cli *cli, udpai_cli_explanation *explained)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    char *question = NULL;
+    if (!explained->client)
+        return UDPAI_CLI_GOOD;
+    (void)udpai_cli_explanation_ask_access(explained, &question, &error);
+    return ask_for(cli, UDPAI_ACCESS_TYPE, question, error, explained);
+}
+
+/* What of it is not known is left out. */
+static void
+ask_for_status(udpai_cli *cli, const char *kind, udpai_cli_explanation *explained)
 {
     udpai_cli_requests requests = {0};
     udpai_cli_found found;
-    udpai_strbuf text = {0};
     udpai_cli_found_begin(&found);
-    if (udpai_cli_request_status("SourceStatus", &requests) == UDPA_OK)
+    if (udpai_cli_request_status(kind, &requests) == UDPA_OK)
         (void)udpai_cli_collect(cli, &requests, &found);
-    UDPAI_AUTO_FREE udpa_resource **sources = udpai_cli_found_sorted(&found);
-    for (size_t i = 0; sources && i < udpai_cli_found_size(&found); i++)
-        put_rejecting(&text, sources[i]);
+    UDPAI_AUTO_FREE udpa_resource **all = udpai_cli_found_sorted(&found);
+    for (size_t i = 0; all && i < udpai_cli_found_size(&found); i++)
+        (void)udpai_cli_explanation_take(explained, all[i]);
     udpai_cli_found_done(&found);
     udpai_cli_requests_done(&requests);
-    return udpai_strbuf_take(&text);
 }
 
 /* Of two ways to read a name the one that is there; else the first. */
 static udpai_cli_exit
-choose_name(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *explained)
+choose_name(udpai_cli *cli, udpai_cli_requests *requests, udpai_cli_explanation *explained)
 {
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
@@ -153,26 +102,36 @@ choose_name(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *e
     if (result == UDPAI_CLI_TIMED_OUT && cli->has_answered)
         result = UDPAI_CLI_GOOD; /* it is not certain whether it is there: the report has that */
     udpai_cli_found_done(&found);
+    udpai_cli_choose_token(explained->acknowledgements.token);
+    explained->acknowledgements.node_id = cli->options->node_id;
     explained->type_url = requests->items[0].type_url;
     explained->name = requests->items[0].names.items[0];
     return result;
 }
 
 static udpai_cli_exit
-ask(udpai_cli *cli, udpai_cli_requests *requests, udpai_ctl_explained *explained)
+ask(udpai_cli *cli, udpai_cli_requests *requests, udpai_cli_explanation *explained)
 {
     udpai_cli_exit result = choose_name(cli, requests, explained);
     if (result == UDPAI_CLI_GOOD)
-        result = ask_for_origins(cli, requests, explained);
-    if (result == UDPAI_CLI_GOOD)
         result = ask_for_acknowledgements(cli, explained);
     if (result == UDPAI_CLI_GOOD)
-        result = ask_for_access(cli, explained);
+        result = ask_for_origins(cli, explained);
     if (result == UDPAI_CLI_GOOD)
-        explained->waits = udpai_ctl_find_waits(cli, requests);
-    if (result == UDPAI_CLI_GOOD && !udpai_ctl_explained_is_served(explained))
-        explained->rejecting = find_rejecting(cli);
+        result = ask_for_access(cli, explained);
+    if (result == UDPAI_CLI_GOOD && !cli->options->is_xds)
+        ask_for_status(cli, "NodeStatus", explained);
+    if (result == UDPAI_CLI_GOOD && !udpai_cli_explanation_is_served(explained))
+        ask_for_status(cli, "SourceStatus", explained);
     return result;
+}
+
+static void
+put_json(udpai_strbuf *out, const udpai_cli_explanation *explained)
+{
+    udpai_strbuf_putc(out, '{');
+    udpai_cli_put_explanation_json(out, explained);
+    udpai_strbuf_puts(out, "}\n");
 }
 
 /* Line ends in JSON stand between its values alone. */
@@ -185,14 +144,14 @@ join_lines(udpai_strbuf *json)
 }
 
 static udpai_cli_exit
-show(const udpai_cli *cli, const udpai_ctl_explained *explained)
+show(const udpai_cli *cli, const udpai_cli_explanation *explained)
 {
     const udpai_cli_options *options = cli->options;
     udpai_strbuf out = {0};
     udpai_cli_layout layout = udpai_cli_layout_of(options);
     udpai_cli_exit result;
     if (options->format == UDPAI_CLI_JSON) {
-        udpai_ctl_put_explained_json(&out, explained);
+        put_json(&out, explained);
         if (udpai_ctl_options_of(options)->is_following)
             join_lines(&out);
         result = udpai_cli_print_json(options, &out);
@@ -202,17 +161,17 @@ show(const udpai_cli *cli, const udpai_ctl_explained *explained)
     }
     if (result != UDPAI_CLI_GOOD)
         return result;
-    return udpai_ctl_explained_is_served(explained) ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+    return udpai_cli_explanation_is_served(explained) ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
 }
 
 static udpai_cli_exit
 explain_once(udpai_cli *cli, udpai_cli_requests *requests)
 {
-    udpai_ctl_explained explained = {.client = udpai_ctl_options_of(cli->options)->client};
+    udpai_cli_explanation explained = {.client = udpai_ctl_options_of(cli->options)->client};
     udpai_cli_exit result = ask(cli, requests, &explained);
     if (result == UDPAI_CLI_GOOD)
         result = show(cli, &explained);
-    udpai_ctl_explained_done(&explained);
+    udpai_cli_explanation_done(&explained);
     return result;
 }
 
@@ -253,10 +212,10 @@ put_head(const udpai_cli_options *options, bool is_first)
 }
 
 static udpai_cli_exit
-show_if_changed(following *self, const udpai_cli *cli, const udpai_ctl_explained *explained)
+show_if_changed(following *self, const udpai_cli *cli, const udpai_cli_explanation *explained)
 {
     udpai_strbuf json = {0};
-    udpai_ctl_put_explained_json(&json, explained);
+    put_json(&json, explained);
     char *now = udpai_strbuf_take(&json);
     if (!now)
         return UDPAI_CLI_REFUSED;
@@ -271,8 +230,9 @@ show_if_changed(following *self, const udpai_cli *cli, const udpai_ctl_explained
     if (fflush(stdout) != 0)
         return UDPAI_CLI_REFUSED; /* nobody reads it any more */
     /* Whether it is served is what is followed. */
-    return result == UDPAI_CLI_REFUSED && !udpai_ctl_explained_is_served(explained) ? UDPAI_CLI_GOOD
-                                                                                    : result;
+    return result == UDPAI_CLI_REFUSED && !udpai_cli_explanation_is_served(explained)
+               ? UDPAI_CLI_GOOD
+               : result;
 }
 
 static udpai_cli_exit
@@ -284,11 +244,11 @@ follow(udpai_cli *cli, udpai_cli_requests *requests)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     while (result == UDPAI_CLI_GOOD && !is_interrupted) {
-        udpai_ctl_explained explained = {.client = udpai_ctl_options_of(cli->options)->client};
+        udpai_cli_explanation explained = {.client = udpai_ctl_options_of(cli->options)->client};
         result = ask(cli, requests, &explained);
         if (result == UDPAI_CLI_GOOD)
             result = show_if_changed(&self, cli, &explained);
-        udpai_ctl_explained_done(&explained);
+        udpai_cli_explanation_done(&explained);
         if (self.shown && (result == UDPAI_CLI_NO_CONNECTION || result == UDPAI_CLI_TIMED_OUT)) {
             udpai_cli_disconnect(cli); /* that was reported, and the node may come back */
             result = udpai_cli_connect(cli);

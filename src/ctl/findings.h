@@ -7,7 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/vector.h"
-#include "ctl/series.h"
+#include "cli/series.h"
 
 /* By how many such lines a list may grow: a peer can make the others. */
 #define UDPAI_CTL_FINDINGS_MAX 1000
@@ -54,7 +54,7 @@ typedef struct udpai_ctl_asked {
 
 /* By /metrics: certificates, the clock, the disk, open files, etcd, workers, the store. */
 void udpai_ctl_check_metrics(udpai_ctl_findings *findings,
-                             const udpai_ctl_page *page,
+                             const udpai_cli_page *page,
                              const udpai_ctl_asked *asked);
 /* By the resources NodeStatus, SourceStatus and ReplicaStatus; others are passed over. @p version:
  * of udpactl. */

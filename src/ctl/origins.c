@@ -2,8 +2,8 @@
 #include "ctl/origins.h"
 
 #include "base/alloc.h"
+#include "cli/token.h"
 #include "ctl/show.h"
-#include "ctl/token.h"
 #include "model/resource.h"
 #include "model/type_url.h"
 #include "session/origins_question.h"
@@ -15,7 +15,7 @@
 
 typedef struct question_list {
     UDPAI_VECTOR(char *) questions;
-    char token[UDPAI_CTL_TOKEN_SIZE]; /* of this look */
+    char token[UDPAI_CLI_TOKEN_SIZE]; /* of this look */
 } question_list;
 
 static udpa_err
@@ -143,7 +143,7 @@ udpai_ctl_find_origins(udpai_cli *cli,
                        udpai_cli_found *answers)
 {
     question_list list = {0};
-    udpai_ctl_choose_token(list.token);
+    udpai_cli_choose_token(list.token);
     udpai_cli_exit result = UDPAI_CLI_REFUSED;
     if (add_found(&list, found) != UDPA_OK || add_requested(&list, requests, found) != UDPA_OK)
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));

@@ -21,14 +21,14 @@ udpai_ctl_page_fetch(const udpai_ctl_options *options,
 
 udpai_cli_exit
 udpai_ctl_page_fetch_metrics(const udpai_ctl_options *options,
-                             udpai_ctl_page *ret_page,
+                             udpai_cli_page *ret_page,
                              udpai_ctl_answer *ret_answer)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    *ret_page = (udpai_ctl_page){0};
+    *ret_page = (udpai_cli_page){0};
     udpai_cli_exit result = udpai_ctl_page_fetch(options, "/metrics", ret_answer);
     if (result != UDPAI_CLI_GOOD ||
-        udpai_ctl_page_read(ret_page, udpai_strbuf_view(&ret_answer->text), &error) == UDPA_OK)
+        udpai_cli_page_read(ret_page, udpai_strbuf_view(&ret_answer->text), &error) == UDPA_OK)
         return result;
     udpai_cli_complain("%s: %s", options->common.http, udpa_error_message(error));
     return UDPAI_CLI_REFUSED;

@@ -23,7 +23,7 @@
 
 typedef struct fetched {
     udpai_ctl_answer answer;
-    udpai_ctl_page page;
+    udpai_cli_page page;
 } fetched;
 
 typedef struct watching {
@@ -68,7 +68,7 @@ wait_interval(const watching *self)
 static void
 drop_page(fetched *page)
 {
-    udpai_ctl_page_done(&page->page);
+    udpai_cli_page_done(&page->page);
     udpai_ctl_answer_done(&page->answer);
     *page = (fetched){.answer = {0}};
 }
@@ -80,7 +80,7 @@ fetch(watching *self)
     fetched *to = &self->pages[!self->newest];
     fetched page;
     udpai_cli_exit result = udpai_ctl_page_fetch_metrics(self->options, &page.page, &page.answer);
-    const udpai_ctl_page *now = &self->pages[self->newest].page;
+    const udpai_cli_page *now = &self->pages[self->newest].page;
     if (result != UDPAI_CLI_GOOD ||
         (now->series.n && udpai_ctl_top_seconds(&page.page, now) == 0)) {
         drop_page(&page);
@@ -120,7 +120,7 @@ static bool
 are_clients_due(const watching *self)
 {
     bool is_big =
-        udpai_ctl_page_sum(&self->pages[self->newest].page, "udpa_sessions") > MANY_STREAMS;
+        udpai_cli_page_sum(&self->pages[self->newest].page, "udpa_sessions") > MANY_STREAMS;
     return self->clients_ms == 0 || !is_big ||
            udpai_monotonic_ms() - self->clients_ms >= CLIENTS_AGE_MS;
 }

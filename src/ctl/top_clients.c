@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "ctl/client_session.h"
+#include "cli/client_session.h"
 #include "ctl/top_view.h"
 
 typedef Udpa__Status__V1__SessionStatus session_status;
@@ -72,7 +72,7 @@ udpai_ctl_top_clients_find(udpai_ctl_top_clients *clients,
 {
     *clients = (udpai_ctl_top_clients){.is_known = true};
     for (size_t i = 0; i < n; i++) {
-        session_status *session = udpai_ctl_client_session_read(resources[i], false);
+        session_status *session = udpai_cli_client_session_read(resources[i], false);
         if (session)
             add_session(clients, session);
         udpa__status__v1__session_status__free_unpacked(session, NULL);

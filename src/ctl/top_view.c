@@ -32,11 +32,11 @@ static const struct {
 /* ---- numbers ---- */
 
 double
-udpai_ctl_top_seconds(const udpai_ctl_page *now, const udpai_ctl_page *before)
+udpai_ctl_top_seconds(const udpai_cli_page *now, const udpai_cli_page *before)
 {
     double to, from;
-    if (!udpai_ctl_page_value(now, "udpa_clock_timestamp_seconds", NULL, &to) ||
-        !udpai_ctl_page_value(before, "udpa_clock_timestamp_seconds", NULL, &from))
+    if (!udpai_cli_page_value(now, "udpa_clock_timestamp_seconds", NULL, &to) ||
+        !udpai_cli_page_value(before, "udpa_clock_timestamp_seconds", NULL, &from))
         return 0;
     return to > from ? to - from : 0;
 }
@@ -46,7 +46,7 @@ static double
 rate_of(const udpai_ctl_top *top, const char *series)
 {
     double seconds = udpai_ctl_top_seconds(top->now, top->before);
-    double more = udpai_ctl_page_sum(top->now, series) - udpai_ctl_page_sum(top->before, series);
+    double more = udpai_cli_page_sum(top->now, series) - udpai_cli_page_sum(top->before, series);
     return seconds > 0 && more > 0 ? more / seconds : 0;
 }
 
@@ -66,14 +66,14 @@ put_head(const udpai_ctl_top *top, udpai_strbuf *out)
 {
     size_t at = 0;
     double now_s = 0, start_s = 0;
-    const udpai_ctl_series *build = udpai_ctl_page_next(top->now, "udpa_build_info", &at);
+    const udpai_cli_series *build = udpai_cli_page_next(top->now, "udpa_build_info", &at);
     udpai_cli_put_text(out, udpai_str_from(top->node));
     if (build) {
         udpai_strbuf_puts(out, ", version ");
-        udpai_ctl_series_put_label(out, build);
+        udpai_cli_series_put_label(out, build);
     }
-    if (udpai_ctl_page_value(top->now, "udpa_clock_timestamp_seconds", NULL, &now_s) &&
-        udpai_ctl_page_value(top->now, "process_start_time_seconds", NULL, &start_s)) {
+    if (udpai_cli_page_value(top->now, "udpa_clock_timestamp_seconds", NULL, &now_s) &&
+        udpai_cli_page_value(top->now, "process_start_time_seconds", NULL, &start_s)) {
         udpai_strbuf_puts(out, ", up ");
         udpai_ctl_put_age(out, (int64_t)fmin(fmax(now_s - start_s, 0), 1e12));
     }
@@ -92,7 +92,7 @@ put_rates(const udpai_ctl_top *top, udpai_cli_layout *layout, udpai_strbuf *out)
         const udpai_str text = {room, (size_t)snprintf(room, sizeof(room), "%.1f", rate)};
         udpai_cli_table_add(&table, udpai_str_from(rates[i].name));
         udpai_cli_table_add_quantity(&table, rate, text);
-        udpai_cli_table_addf(&table, "%.0f", udpai_ctl_page_sum(top->now, rates[i].series));
+        udpai_cli_table_addf(&table, "%.0f", udpai_cli_page_sum(top->now, rates[i].series));
     }
     udpai_cli_table_write(&table, out);
     udpai_cli_table_done(&table);
@@ -106,12 +106,12 @@ put_times(const udpai_ctl_top *top, udpai_cli_layout *layout, udpai_strbuf *out)
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(times); i++) {
-        const udpai_ctl_page *befores[] = {top->before, NULL};
+        const udpai_cli_page *befores[] = {top->before, NULL};
         udpai_cli_table_add(&table, udpai_str_from(times[i].name));
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(befores); k++) {
             double value = 0;
             udpai_strbuf text = {0};
-            if (udpai_ctl_page_quantile(top->now, befores[k], times[i].series, times[i].quantile,
+            if (udpai_cli_page_quantile(top->now, befores[k], times[i].series, times[i].quantile,
                                         &value))
                 put_seconds(&text, value);
             udpai_cli_table_add_quantity(&table, value, udpai_strbuf_view(&text));
@@ -127,12 +127,12 @@ static void
 put_streams(const udpai_ctl_top *top, udpai_strbuf *out)
 {
     size_t at = 0, n = 0;
-    const udpai_ctl_series *series;
+    const udpai_cli_series *series;
     udpai_strbuf_puts(out, "\nSTREAMS  ");
-    while ((series = udpai_ctl_page_next(top->now, "udpa_sessions", &at)))
+    while ((series = udpai_cli_page_next(top->now, "udpa_sessions", &at)))
         if (series->value > 0) {
             udpai_strbuf_puts(out, n++ ? ", " : "");
-            udpai_ctl_series_put_label(out, series);
+            udpai_cli_series_put_label(out, series);
             udpai_strbuf_printf(out, " %.0f", series->value);
         }
     udpai_strbuf_puts(out, n ? "\n" : "none\n");
@@ -140,11 +140,11 @@ put_streams(const udpai_ctl_top *top, udpai_strbuf *out)
 
 /* Of the source with this label, which is escaped alike in all series. */
 static double
-value_of(const udpai_ctl_page *page, const char *name, udpai_str label)
+value_of(const udpai_cli_page *page, const char *name, udpai_str label)
 {
     size_t at = 0;
-    const udpai_ctl_series *series;
-    while ((series = udpai_ctl_page_next(page, name, &at)))
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(page, name, &at)))
         if (udpai_str_eq(series->label, label))
             return series->value;
     return 0;
@@ -155,13 +155,13 @@ static void
 add_sources(const udpai_ctl_top *top, udpai_cli_table *table, bool is_active)
 {
     size_t at = 0;
-    const udpai_ctl_series *series;
-    while ((series = udpai_ctl_page_next(top->now, "udpa_source_active", &at))) {
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(top->now, "udpa_source_active", &at))) {
         udpai_strbuf name = {0};
         if ((series->value > 0) != is_active ||
             udpai_cli_table_n_rows(table) == UDPAI_CTL_TOP_SOURCES)
             continue;
-        udpai_ctl_series_put_label(&name, series);
+        udpai_cli_series_put_label(&name, series);
         udpai_cli_table_add(table, udpai_strbuf_view(&name));
         udpai_cli_table_add_text(table, is_active ? "active"
                                         : value_of(top->now, "udpa_source_connected", series->label)
@@ -235,13 +235,13 @@ udpai_ctl_top_put(const udpai_ctl_top *top, udpai_cli_layout *layout, udpai_strb
 /* ---- JSON ---- */
 
 static void
-put_labelled(const udpai_ctl_page *page, const char *name, udpai_strbuf *out)
+put_labelled(const udpai_cli_page *page, const char *name, udpai_strbuf *out)
 {
     size_t at = 0, n = 0;
-    const udpai_ctl_series *series;
-    while ((series = udpai_ctl_page_next(page, name, &at))) {
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(page, name, &at))) {
         udpai_strbuf label = {0};
-        udpai_ctl_series_put_label(&label, series);
+        udpai_cli_series_put_label(&label, series);
         udpai_strbuf_puts(out, n++ ? ", " : "");
         udpai_json_put_string(out, udpai_strbuf_view(&label));
         udpai_strbuf_printf(out, ": %.15g", series->value);
@@ -273,7 +273,7 @@ udpai_ctl_top_put_json(const udpai_ctl_top *top, udpai_strbuf *out)
     double value = 0;
     udpai_strbuf_puts(out, "{\"node\": ");
     udpai_json_put_string(out, udpai_str_from(top->node));
-    (void)udpai_ctl_page_value(top->now, "udpa_clock_timestamp_seconds", NULL, &value);
+    (void)udpai_cli_page_value(top->now, "udpa_clock_timestamp_seconds", NULL, &value);
     udpai_strbuf_printf(out, ", \"time\": %.15g, \"seconds\": %.15g, \"perSecond\": {", value,
                         udpai_ctl_top_seconds(top->now, top->before));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(rates); i++)
@@ -281,7 +281,7 @@ udpai_ctl_top_put_json(const udpai_ctl_top *top, udpai_strbuf *out)
                             rate_of(top, rates[i].series));
     udpai_strbuf_puts(out, "}, \"times\": {");
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(times); i++)
-        if (udpai_ctl_page_quantile(top->now, top->before, times[i].series, times[i].quantile,
+        if (udpai_cli_page_quantile(top->now, top->before, times[i].series, times[i].quantile,
                                     &value))
             udpai_strbuf_printf(out, "%s\"%s\": %.15g", out->data[out->len - 1] == '{' ? "" : ", ",
                                 times[i].member, value);

@@ -6,8 +6,8 @@
 
 #include <udpa/resource.h>
 
+#include "cli/series.h"
 #include "cli/table.h"
-#include "ctl/series.h"
 
 #define UDPAI_CTL_TOP_CLIENTS 5
 #define UDPAI_CTL_TOP_SOURCES 10
@@ -32,13 +32,13 @@ void udpai_ctl_top_clients_find(udpai_ctl_top_clients *clients,
 void udpai_ctl_top_clients_done(udpai_ctl_top_clients *clients);
 
 typedef struct udpai_ctl_top {
-    const udpai_ctl_page *now, *before;
+    const udpai_cli_page *now, *before;
     const udpai_ctl_top_clients *clients;
     const char *node; /* its address */
 } udpai_ctl_top;
 
 /* By the clock of the node; 0: one page is not newer than the other. */
-double udpai_ctl_top_seconds(const udpai_ctl_page *now, const udpai_ctl_page *before);
+double udpai_ctl_top_seconds(const udpai_cli_page *now, const udpai_cli_page *before);
 void udpai_ctl_top_put(const udpai_ctl_top *top, udpai_cli_layout *layout, udpai_strbuf *out);
 /* One line. */
 void udpai_ctl_top_put_json(const udpai_ctl_top *top, udpai_strbuf *out);

@@ -9,16 +9,17 @@
 #include "cli/collect.h"
 #include "cli/names.h"
 #include "cli/progress_line.h"
+#include "cli/token.h"
 #include "ctl/awaited_view.h"
 #include "ctl/commands.h"
 #include "ctl/input.h"
 #include "ctl/show.h"
-#include "ctl/token.h"
 #include "loop/clock.h"
+#include "session/acknowledgement.h"
 
 typedef struct waiting {
     udpai_cli *cli;
-    udpai_ctl_awaited_list list;
+    udpai_cli_awaited_list list;
     bool needs_subscribers; /* to be good */
 } waiting;
 
@@ -26,7 +27,7 @@ static void
 begin(waiting *self, udpai_cli *cli)
 {
     *self = (waiting){.cli = cli};
-    udpai_ctl_choose_token(self->list.token);
+    udpai_cli_choose_token(self->list.token);
     self->list.node_id = cli->options->node_id;
     self->list.at_least = udpai_ctl_options_of(cli->options)->at_least;
 }
@@ -34,7 +35,7 @@ begin(waiting *self, udpai_cli *cli)
 static void
 done(waiting *self)
 {
-    udpai_ctl_awaited_done(&self->list);
+    udpai_cli_awaited_done(&self->list);
 }
 
 /* ---- what to wait for ---- */
@@ -43,7 +44,7 @@ static udpai_cli_exit
 add(waiting *self, const char *type_url, const char *name, const char *version)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_ctl_awaited_add(&self->list, type_url, name, version, &error) == UDPA_OK)
+    if (udpai_cli_awaited_add(&self->list, type_url, name, version, &error) == UDPA_OK)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain_of(error);
     return UDPAI_CLI_MISTAKE;
@@ -135,7 +136,7 @@ mark_removed(waiting *self)
 static void
 end_acknowledged(waiting *self)
 {
-    bool in_vain = self->needs_subscribers && udpai_ctl_awaited_lacks_subscribers(&self->list);
+    bool in_vain = self->needs_subscribers && udpai_cli_awaited_lacks_subscribers(&self->list);
     if (in_vain)
         udpai_cli_complain(
             "no client subscribes to what was applied: is its name, or its namespace, the one that "
@@ -162,14 +163,14 @@ look(waiting *self)
 {
     bool despite_refusals = udpai_ctl_options_of(self->cli->options)->despite_refusals;
     show_progress(self);
-    switch (udpai_ctl_awaited_overall(&self->list)) {
-    case UDPAI_CTL_ACKNOWLEDGED:
+    switch (udpai_cli_awaited_overall(&self->list)) {
+    case UDPAI_CLI_ACKNOWLEDGED:
         end_acknowledged(self);
         break;
-    case UDPAI_CTL_REPLACED:
+    case UDPAI_CLI_REPLACED:
         udpai_cli_finish(self->cli, UDPAI_CLI_SUPERSEDED);
         break;
-    case UDPAI_CTL_REFUSED_BY:
+    case UDPAI_CLI_REFUSED_BY:
         if (!despite_refusals)
             udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
         break;
@@ -185,7 +186,7 @@ on_update(void *userdata, udpa_update *update)
     udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update); i++)
         if (!udpa_update_is_removal(update, i) &&
-            udpai_ctl_awaited_take(&self->list, udpa_update_resource(update, i)) != UDPA_OK) {
+            udpai_cli_awaited_take(&self->list, udpa_update_resource(update, i)) != UDPA_OK) {
             udpai_cli_complain("the acknowledgement status from %s cannot be read",
                                udpai_cli_server(self->cli));
             udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
@@ -209,7 +210,7 @@ static void
 on_end(uv_timer_t *timer)
 {
     waiting *self = timer->data;
-    bool is_refused = udpai_ctl_awaited_overall(&self->list) == UDPAI_CTL_REFUSED_BY;
+    bool is_refused = udpai_cli_awaited_overall(&self->list) == UDPAI_CLI_REFUSED_BY;
     udpai_cli_finish(self->cli, is_refused ? UDPAI_CLI_REFUSED : UDPAI_CLI_TIMED_OUT);
 }
 
@@ -222,8 +223,7 @@ subscribe(waiting *self)
     callbacks.update = on_update;
     callbacks.complete = on_complete;
     callbacks.userdata = self;
-    udpai_cli_request *request =
-        udpai_cli_requests_of_type(&requests, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE);
+    udpai_cli_request *request = udpai_cli_requests_of_type(&requests, UDPAI_ACKNOWLEDGEMENT_TYPE);
     udpa_err err = request ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < self->list.items.n && err == UDPA_OK; i++)
         err = udpai_cli_request_full_name(request, self->list.items.items[i].question);
@@ -243,7 +243,7 @@ show(const waiting *self)
     udpai_strbuf out = {0};
     udpai_cli_layout layout = udpai_cli_layout_of(&options->common);
     if (options->common.format == UDPAI_CLI_JSON) {
-        udpai_ctl_put_awaited_json(&out, &self->list);
+        udpai_cli_put_awaited_json(&out, &self->list);
         return udpai_cli_print_json(&options->common, &out);
     }
     udpai_ctl_put_awaited(&out, &layout, &self->list, udpai_wall_us());

@@ -3,9 +3,9 @@
 #ifndef UDPAI_CTL_WAIT_H
 #define UDPAI_CTL_WAIT_H
 
+#include "cli/awaited.h"
 #include "cli/client.h"
 #include "cli/found.h"
-#include "ctl/awaited.h"
 
 /* Until everybody has what was just published; connects anew. */
 udpai_cli_exit

@@ -19,14 +19,14 @@ static void
 check_page(const char *text, udpai_strbuf *out)
 {
     udpai_ctl_findings findings = {0};
-    udpai_ctl_page page;
+    udpai_cli_page page;
     const udpai_ctl_asked asked = {NOW_US, NOW_US};
-    assert_ok(udpai_ctl_page_read(&page, udpai_str_from(text), NULL));
+    assert_ok(udpai_cli_page_read(&page, udpai_str_from(text), NULL));
     udpai_ctl_check_metrics(&findings, &page, &asked);
     assert_false(findings.failed);
     udpai_ctl_findings_put(&findings, out);
     udpai_ctl_findings_done(&findings);
-    udpai_ctl_page_done(&page);
+    udpai_cli_page_done(&page);
 }
 
 /* @p begin: of the one line; NULL: nothing is found. */

@@ -40,10 +40,10 @@ origins_of(const struct of *all, size_t n)
     return udpa__status__v1__origins_status__unpack(NULL, size, room);
 }
 
-static udpai_ctl_explained
+static udpai_cli_explanation
 explained_of(const struct of *all, size_t n)
 {
-    return (udpai_ctl_explained){
+    return (udpai_cli_explanation){
         .type_url = TEST_CDS,
         .name = "com.acme/a",
         .origins = origins_of(all, n),
@@ -52,22 +52,22 @@ explained_of(const struct of *all, size_t n)
 
 /* Ends it. */
 static void
-expect(udpai_ctl_explained *explained, const char *wanted)
+expect(udpai_cli_explanation *explained, const char *wanted)
 {
     udpai_strbuf out = {0};
     udpai_ctl_put_explained(&out, &plain, explained, 0);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
-    udpai_ctl_explained_done(explained);
+    udpai_cli_explanation_done(explained);
 }
 
 /* The text behind the heads of the table and each row's state. */
 static void
 expect_because(const struct of *all, size_t n, const char *const *because)
 {
-    udpai_ctl_explained explained = explained_of(all, n);
+    udpai_cli_explanation explained = explained_of(all, n);
     udpai_strbuf out = {0};
-    udpai_ctl_put_explained_json(&out, &explained);
+    udpai_cli_put_explanation_json(&out, &explained);
     const char *at = out.data;
     for (size_t i = 0; i < n; i++) {
         at = strstr(at, "\"because\":\"");
@@ -77,19 +77,19 @@ expect_because(const struct of *all, size_t n, const char *const *because)
         assert_int_equal(at[strlen(because[i])], '"');
     }
     udpai_strbuf_done(&out);
-    udpai_ctl_explained_done(&explained);
+    udpai_cli_explanation_done(&explained);
 }
 
 static void
 nothing_is_there(void **state)
 {
     (void)state;
-    udpai_ctl_explained explained = explained_of(NULL, 0);
-    assert_false(udpai_ctl_explained_is_served(&explained));
+    udpai_cli_explanation explained = explained_of(NULL, 0);
+    assert_false(udpai_cli_explanation_is_served(&explained));
     expect(&explained, "cluster com.acme/a is not served: no origin has it\n");
     explained = explained_of(NULL, 0);
-    explained.waits = udpai_strdup("core, cloud");
-    explained.rejecting = udpai_strdup("edge (3)");
+    udpai_strbuf_puts(&explained.waits, "core, cloud");
+    udpai_strbuf_puts(&explained.rejecting, "edge (3)");
     expect(&explained, "cluster com.acme/a is not served: no origin has it; the node still "
                        "waits for core, cloud, which may have it; the node has rejected resources "
                        "of edge (3): its log says which, and why\n");
@@ -100,8 +100,8 @@ one_is_there(void **state)
 {
     (void)state;
     const struct of all[] = {{"path:/etc", "acme", 7, true, true, false}};
-    udpai_ctl_explained explained = explained_of(all, 1);
-    assert_true(udpai_ctl_explained_is_served(&explained));
+    udpai_cli_explanation explained = explained_of(all, 1);
+    assert_true(udpai_cli_explanation_is_served(&explained));
     expect(&explained,
            "cluster com.acme/a is served, from path:/etc\n"
            "\n"
@@ -114,8 +114,8 @@ none_can_be_used(void **state)
 {
     (void)state;
     const struct of all[] = {{"source:a", "acme", 7, false, false, false}};
-    udpai_ctl_explained explained = explained_of(all, 1);
-    assert_false(udpai_ctl_explained_is_served(&explained));
+    udpai_cli_explanation explained = explained_of(all, 1);
+    assert_false(udpai_cli_explanation_is_served(&explained));
     expect(&explained, "cluster com.acme/a is not served: none of its contributions can be used\n"
                        "\n"
                        "ORIGIN     AUTHORITY   VERSION   GENERATION   IS         BECAUSE\n"
@@ -158,7 +158,7 @@ expect_client(access_message access, const char *wanted)
 {
     uint8_t room[256];
     size_t size = udpa__status__v1__access_status__pack(&access, room);
-    udpai_ctl_explained explained = explained_of(NULL, 0);
+    udpai_cli_explanation explained = explained_of(NULL, 0);
     explained.client = "edge";
     explained.access = udpa__status__v1__access_status__unpack(NULL, size, room);
     udpai_strbuf out = {0};
@@ -166,7 +166,7 @@ expect_client(access_message access, const char *wanted)
     const char *line = strchr(out.data, '\n') + 1;
     assert_string_equal(line, wanted);
     udpai_strbuf_done(&out);
-    udpai_ctl_explained_done(&explained);
+    udpai_cli_explanation_done(&explained);
 }
 
 static void

@@ -31,14 +31,14 @@ static const char now_text[] = "udpa_build_info{version=\"0.1.0\"} 1\n"
                                "udpa_source_held{source=\"a\x1b[2J\"} 9\n"
                                "udpa_source_failures_total{source=\"ok\"} 2\n";
 
-static udpai_ctl_page now, before;
+static udpai_cli_page now, before;
 
 static int
 read_pages(void **state)
 {
     (void)state;
-    assert_ok(udpai_ctl_page_read(&now, udpai_str_from(now_text), NULL));
-    assert_ok(udpai_ctl_page_read(&before, udpai_str_from(before_text), NULL));
+    assert_ok(udpai_cli_page_read(&now, udpai_str_from(now_text), NULL));
+    assert_ok(udpai_cli_page_read(&before, udpai_str_from(before_text), NULL));
     return 0;
 }
 
@@ -46,8 +46,8 @@ static int
 drop_pages(void **state)
 {
     (void)state;
-    udpai_ctl_page_done(&now);
-    udpai_ctl_page_done(&before);
+    udpai_cli_page_done(&now);
+    udpai_cli_page_done(&before);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of metrics as udpactl reads it: that it reads what a node writes, and nothing else. */
-#include "ctl/series.h"
+#include "cli/series.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,43 +29,43 @@ static void
 values_are_found(void **state)
 {
     (void)state;
-    udpai_ctl_page page;
+    udpai_cli_page page;
     double value = -1;
-    assert_ok(udpai_ctl_page_read(&page, udpai_str_from(page_text), NULL));
-    assert_true(udpai_ctl_page_value(&page, "a_total", "y", &value));
+    assert_ok(udpai_cli_page_read(&page, udpai_str_from(page_text), NULL));
+    assert_true(udpai_cli_page_value(&page, "a_total", "y", &value));
     assert_true(value == 4.5);
-    assert_true(udpai_ctl_page_sum(&page, "a_total") == 7.5);
-    assert_true(udpai_ctl_page_value(&page, "b", NULL, &value));
+    assert_true(udpai_cli_page_sum(&page, "a_total") == 7.5);
+    assert_true(udpai_cli_page_value(&page, "b", NULL, &value));
     assert_true(value == 1000);
-    assert_false(udpai_ctl_page_value(&page, "a_total", "z", &value));
-    assert_false(udpai_ctl_page_value(&page, "c", NULL, &value)); /* is no number */
-    assert_false(udpai_ctl_page_value(&page, "a", NULL, &value));
-    assert_true(udpai_ctl_page_sum(&page, "none") == 0);
-    udpai_ctl_page_done(&page);
+    assert_false(udpai_cli_page_value(&page, "a_total", "z", &value));
+    assert_false(udpai_cli_page_value(&page, "c", NULL, &value)); /* is no number */
+    assert_false(udpai_cli_page_value(&page, "a", NULL, &value));
+    assert_true(udpai_cli_page_sum(&page, "none") == 0);
+    udpai_cli_page_done(&page);
 }
 
 static void
 a_label_is_safe_for_a_terminal(void **state)
 {
     (void)state;
-    udpai_ctl_page page;
+    udpai_cli_page page;
     udpai_strbuf out = {0};
     size_t at = 0;
-    assert_ok(udpai_ctl_page_read(&page, udpai_str_from(page_text), NULL));
-    udpai_ctl_series_put_label(&out, udpai_ctl_page_next(&page, "d", &at));
+    assert_ok(udpai_cli_page_read(&page, udpai_str_from(page_text), NULL));
+    udpai_cli_series_put_label(&out, udpai_cli_page_next(&page, "d", &at));
     assert_str(udpai_strbuf_view(&out), "p\\q\"??[2J");
     udpai_strbuf_done(&out);
-    udpai_ctl_page_done(&page);
+    udpai_cli_page_done(&page);
 }
 
 static void
-expect_quantile(const udpai_ctl_page *page,
-                const udpai_ctl_page *before,
+expect_quantile(const udpai_cli_page *page,
+                const udpai_cli_page *before,
                 double quantile,
                 double wanted)
 {
     double value = -1;
-    assert_true(udpai_ctl_page_quantile(page, before, "h_bucket", quantile, &value));
+    assert_true(udpai_cli_page_quantile(page, before, "h_bucket", quantile, &value));
     if (fabs(value - wanted) > 1e-9)
         fail_msg("%g: %g, not %g", quantile, value, wanted);
 }
@@ -82,20 +82,20 @@ quantiles_are_those_of_prometheus(void **state)
                                       "h_bucket{type=\"y\",le=\"+Inf\"} 10\n";
     (void)state;
     double value;
-    udpai_ctl_page page, before;
-    assert_ok(udpai_ctl_page_read(&page, udpai_str_from(page_text), NULL));
-    assert_ok(udpai_ctl_page_read(&before, udpai_str_from(before_text), NULL));
+    udpai_cli_page page, before;
+    assert_ok(udpai_cli_page_read(&page, udpai_str_from(page_text), NULL));
+    assert_ok(udpai_cli_page_read(&before, udpai_str_from(before_text), NULL));
     expect_quantile(&page, NULL, 0.25, 0.05);
     expect_quantile(&page, NULL, 0.5, 0.1);
     expect_quantile(&page, NULL, 0.7, 0.3);
     expect_quantile(&page, NULL, 0.99, 0.5);
     expect_quantile(&page, &before, 0.4, 0.3);
-    assert_false(udpai_ctl_page_quantile(&page, &page, "h_bucket", 0.5, &value));
-    assert_false(udpai_ctl_page_quantile(&page, NULL, "a_total", 0.5, &value));
+    assert_false(udpai_cli_page_quantile(&page, &page, "h_bucket", 0.5, &value));
+    assert_false(udpai_cli_page_quantile(&page, NULL, "a_total", 0.5, &value));
     /* A node that was started again has counted less. */
-    assert_false(udpai_ctl_page_quantile(&before, &page, "h_bucket", 0.5, &value));
-    udpai_ctl_page_done(&before);
-    udpai_ctl_page_done(&page);
+    assert_false(udpai_cli_page_quantile(&before, &page, "h_bucket", 0.5, &value));
+    udpai_cli_page_done(&before);
+    udpai_cli_page_done(&page);
 }
 
 static void
@@ -121,13 +121,13 @@ what_is_none_is_an_error(void **state)
 
     (void)state;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
-        udpai_ctl_page page;
+        udpai_cli_page page;
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-        if (udpai_ctl_page_read(&page, udpai_str_from(bad[i]), &error) != UDPA_ERR_MALFORMED)
+        if (udpai_cli_page_read(&page, udpai_str_from(bad[i]), &error) != UDPA_ERR_MALFORMED)
             fail_msg("'%s' is read", bad[i]);
         assert_int_equal(page.series.n, 0);
         assert_non_null(strstr(udpa_error_message(error), "line "));
-        udpai_ctl_page_done(&page);
+        udpai_cli_page_done(&page);
     }
 }
 
@@ -135,21 +135,21 @@ static void
 a_page_is_bounded(void **state)
 {
     (void)state;
-    udpai_ctl_page page;
+    udpai_cli_page page;
     udpai_strbuf text = {0};
-    for (int i = 0; i < UDPAI_CTL_SERIES_MAX; i++)
+    for (int i = 0; i < UDPAI_CLI_SERIES_MAX; i++)
         udpai_strbuf_printf(&text, "a%d 1\n", i);
-    assert_ok(udpai_ctl_page_read(&page, udpai_strbuf_view(&text), NULL));
-    udpai_ctl_page_done(&page);
+    assert_ok(udpai_cli_page_read(&page, udpai_strbuf_view(&text), NULL));
+    udpai_cli_page_done(&page);
     udpai_strbuf_puts(&text, "b 1\n");
-    assert_int_equal(udpai_ctl_page_read(&page, udpai_strbuf_view(&text), NULL), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_cli_page_read(&page, udpai_strbuf_view(&text), NULL), UDPA_ERR_LIMIT);
     udpai_strbuf_done(&text);
     text = (udpai_strbuf){0};
     udpai_strbuf_puts(&text, "a{l=\"");
-    for (size_t i = 0; i < UDPAI_CTL_SERIES_LINE_MAX; i++)
+    for (size_t i = 0; i < UDPAI_CLI_SERIES_LINE_MAX; i++)
         udpai_strbuf_putc(&text, 'x');
     udpai_strbuf_puts(&text, "\"} 1\n");
-    assert_int_equal(udpai_ctl_page_read(&page, udpai_strbuf_view(&text), NULL), UDPA_ERR_LIMIT);
+    assert_int_equal(udpai_cli_page_read(&page, udpai_strbuf_view(&text), NULL), UDPA_ERR_LIMIT);
     udpai_strbuf_done(&text);
 }
 
@@ -160,7 +160,7 @@ what_a_node_writes_is_read(void **state)
     (void)state;
     udpai_metric_snapshot *snapshot = NULL;
     udpai_strbuf text = {0}, label = {0};
-    udpai_ctl_page page;
+    udpai_cli_page page;
     size_t at = 0;
     const udpai_str source = UDPAI_STR("a\\b\"c d,e}");
     assert_ok(udpai_metric_snapshot_new(&snapshot));
@@ -168,14 +168,14 @@ what_a_node_writes_is_read(void **state)
     udpai_metric_put(snapshot, UDPAI_METRIC_SOURCE_ACTIVE, source, 1);
     udpai_metric_put(snapshot, UDPAI_METRIC_CLOCK, UDPAI_STR(""), 1700000000.25);
     udpai_metric_text(snapshot, UDPAI_METRIC_PROMETHEUS, &text);
-    assert_ok(udpai_ctl_page_read(&page, udpai_strbuf_view(&text), NULL));
+    assert_ok(udpai_cli_page_read(&page, udpai_strbuf_view(&text), NULL));
     double value = 0;
-    assert_true(udpai_ctl_page_value(&page, "udpa_clock_timestamp_seconds", NULL, &value));
+    assert_true(udpai_cli_page_value(&page, "udpa_clock_timestamp_seconds", NULL, &value));
     assert_true(value == 1700000000.25);
-    udpai_ctl_series_put_label(&label, udpai_ctl_page_next(&page, "udpa_source_active", &at));
+    udpai_cli_series_put_label(&label, udpai_cli_page_next(&page, "udpa_source_active", &at));
     assert_str(udpai_strbuf_view(&label), source.data);
     udpai_strbuf_done(&label);
-    udpai_ctl_page_done(&page);
+    udpai_cli_page_done(&page);
     udpai_strbuf_done(&text);
     udpai_metric_snapshot_free(snapshot);
 }
@@ -183,10 +183,10 @@ what_a_node_writes_is_read(void **state)
 static udpa_err
 read_page(void *context)
 {
-    udpai_ctl_page page;
+    udpai_cli_page page;
     (void)context;
-    udpa_err err = udpai_ctl_page_read(&page, udpai_str_from(page_text), NULL);
-    udpai_ctl_page_done(&page);
+    udpa_err err = udpai_cli_page_read(&page, udpai_str_from(page_text), NULL);
+    udpai_cli_page_done(&page);
     return err;
 }
 

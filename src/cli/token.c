@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/token.h"
+#include "cli/token.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include "loop/clock.h"
 
 void
-udpai_ctl_choose_token(char token[UDPAI_CTL_TOKEN_SIZE])
+udpai_cli_choose_token(char token[UDPAI_CLI_TOKEN_SIZE])
 {
     uint64_t random = 0;
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
         random = (uint64_t)udpai_wall_us();
-    snprintf(token, UDPAI_CTL_TOKEN_SIZE, "%016" PRIx64, random);
+    snprintf(token, UDPAI_CLI_TOKEN_SIZE, "%016" PRIx64, random);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/series.h"
+#include "cli/series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ read_number(udpai_str text, double *ret_number)
 
 /* {name="value",…} */
 static bool
-take_labels(udpai_str *rest, udpai_ctl_series *series)
+take_labels(udpai_str *rest, udpai_cli_series *series)
 {
     udpai_str name, value;
     if (!take_char(rest, '{'))
@@ -94,11 +94,11 @@ take_labels(udpai_str *rest, udpai_ctl_series *series)
 
 /* NAME{labels} VALUE [TIME] */
 static bool
-read_line(udpai_str line, udpai_ctl_series *series)
+read_line(udpai_str line, udpai_cli_series *series)
 {
     double when;
     udpai_str value;
-    *series = (udpai_ctl_series){.name = take_name(&line)};
+    *series = (udpai_cli_series){.name = take_name(&line)};
     if (!series->name.len || !take_labels(&line, series) || !take_char(&line, ' '))
         return false;
     if (udpai_str_cut(&line, ' ', &value))
@@ -107,18 +107,18 @@ read_line(udpai_str line, udpai_ctl_series *series)
 }
 
 static udpa_err
-take_line(udpai_ctl_page *page, udpai_str line, size_t number, udpa_error **ret_error)
+take_line(udpai_cli_page *page, udpai_str line, size_t number, udpa_error **ret_error)
 {
-    udpai_ctl_series series;
+    udpai_cli_series series;
     if (line.len && line.data[line.len - 1] == '\r')
         line.len--;
     if (line.len == 0 || *line.data == '#')
         return UDPA_OK;
-    if (line.len > UDPAI_CTL_SERIES_LINE_MAX || page->series.n == UDPAI_CTL_SERIES_MAX)
+    if (line.len > UDPAI_CLI_SERIES_LINE_MAX || page->series.n == UDPAI_CLI_SERIES_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "line %zu of the page of metrics: it is longer than %zu bytes, or one of "
                           "more than %d series",
-                          number, UDPAI_CTL_SERIES_LINE_MAX, UDPAI_CTL_SERIES_MAX);
+                          number, UDPAI_CLI_SERIES_LINE_MAX, UDPAI_CLI_SERIES_MAX);
     if (!read_line(line, &series))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED,
                           "line %zu of the page of metrics is not in the text format of Prometheus",
@@ -130,11 +130,11 @@ take_line(udpai_ctl_page *page, udpai_str line, size_t number, udpa_error **ret_
 }
 
 udpa_err
-udpai_ctl_page_read(udpai_ctl_page *page, udpai_str text, udpa_error **ret_error)
+udpai_cli_page_read(udpai_cli_page *page, udpai_str text, udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
     udpai_str line;
-    *page = (udpai_ctl_page){0};
+    *page = (udpai_cli_page){0};
     for (size_t number = 1; err == UDPA_OK && text.len; number++) {
         if (!udpai_str_cut(&text, '\n', &line)) {
             line = text;
@@ -143,24 +143,24 @@ udpai_ctl_page_read(udpai_ctl_page *page, udpai_str text, udpa_error **ret_error
         err = take_line(page, line, number, ret_error);
     }
     if (err != UDPA_OK)
-        udpai_ctl_page_done(page);
+        udpai_cli_page_done(page);
     return err;
 }
 
 void
-udpai_ctl_page_done(udpai_ctl_page *page)
+udpai_cli_page_done(udpai_cli_page *page)
 {
     udpai_vector_done(&page->series);
 }
 
 /* ---- looking ---- */
 
-const udpai_ctl_series *
-udpai_ctl_page_next(const udpai_ctl_page *page, const char *name, size_t *at)
+const udpai_cli_series *
+udpai_cli_page_next(const udpai_cli_page *page, const char *name, size_t *at)
 {
     const udpai_str wanted = udpai_str_from(name);
     while (*at < page->series.n) {
-        const udpai_ctl_series *series = &page->series.items[(*at)++];
+        const udpai_cli_series *series = &page->series.items[(*at)++];
         if (udpai_str_eq(series->name, wanted))
             return series;
     }
@@ -168,14 +168,14 @@ udpai_ctl_page_next(const udpai_ctl_page *page, const char *name, size_t *at)
 }
 
 bool
-udpai_ctl_page_value(const udpai_ctl_page *page,
+udpai_cli_page_value(const udpai_cli_page *page,
                      const char *name,
                      const char *label,
                      double *ret_value)
 {
     size_t at = 0;
-    const udpai_ctl_series *series;
-    while ((series = udpai_ctl_page_next(page, name, &at))) {
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(page, name, &at))) {
         if (label && !udpai_str_eq(series->label, udpai_str_from(label)))
             continue;
         *ret_value = series->value;
@@ -185,12 +185,12 @@ udpai_ctl_page_value(const udpai_ctl_page *page,
 }
 
 double
-udpai_ctl_page_sum(const udpai_ctl_page *page, const char *name)
+udpai_cli_page_sum(const udpai_cli_page *page, const char *name)
 {
     size_t at = 0;
     double sum = 0;
-    const udpai_ctl_series *series;
-    while ((series = udpai_ctl_page_next(page, name, &at)))
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(page, name, &at)))
         sum += series->value;
     return sum;
 }
@@ -219,11 +219,11 @@ add_bucket(histogram *self, double le, double count)
 }
 
 static void
-add_buckets(histogram *self, const udpai_ctl_page *page, const char *name, double factor)
+add_buckets(histogram *self, const udpai_cli_page *page, const char *name, double factor)
 {
     size_t at = 0;
-    const udpai_ctl_series *series;
-    while (page && (series = udpai_ctl_page_next(page, name, &at)))
+    const udpai_cli_series *series;
+    while (page && (series = udpai_cli_page_next(page, name, &at)))
         if (series->has_le)
             add_bucket(self, series->le, factor * series->value);
 }
@@ -236,8 +236,8 @@ compare_buckets(const void *a, const void *b)
 }
 
 bool
-udpai_ctl_page_quantile(const udpai_ctl_page *page,
-                        const udpai_ctl_page *before,
+udpai_cli_page_quantile(const udpai_cli_page *page,
+                        const udpai_cli_page *before,
                         const char *name,
                         double quantile,
                         double *ret_value)
@@ -266,7 +266,7 @@ udpai_ctl_page_quantile(const udpai_ctl_page *page,
 /* ---- printing ---- */
 
 void
-udpai_ctl_series_put_label(udpai_strbuf *out, const udpai_ctl_series *series)
+udpai_cli_series_put_label(udpai_strbuf *out, const udpai_cli_series *series)
 {
     udpai_strbuf text = {0};
     const udpai_str label = series->label;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/awaited.h"
+#include "cli/awaited.h"
 
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -13,7 +13,7 @@ typedef Udpa__Status__V1__SessionAcknowledgement session_message;
 /* ---- the list ---- */
 
 static void
-done(udpai_ctl_awaited *awaited)
+done(udpai_cli_awaited *awaited)
 {
     udpai_free(awaited->type_url);
     udpai_free(awaited->name);
@@ -26,7 +26,7 @@ done(udpai_ctl_awaited *awaited)
 }
 
 void
-udpai_ctl_awaited_done(udpai_ctl_awaited_list *list)
+udpai_cli_awaited_done(udpai_cli_awaited_list *list)
 {
     for (size_t i = 0; i < list->items.n; i++)
         done(&list->items.items[i]);
@@ -35,7 +35,7 @@ udpai_ctl_awaited_done(udpai_ctl_awaited_list *list)
 
 /* A type URL is distinguished from the name behind it by having one slash. */
 static udpa_err
-make_question(const udpai_ctl_awaited_list *list,
+make_question(const udpai_cli_awaited_list *list,
               const char *type_url,
               const char *name,
               char **ret_question,
@@ -59,13 +59,13 @@ make_question(const udpai_ctl_awaited_list *list,
 }
 
 udpa_err
-udpai_ctl_awaited_add(udpai_ctl_awaited_list *list,
+udpai_cli_awaited_add(udpai_cli_awaited_list *list,
                       const char *type_url,
                       const char *name,
                       const char *version,
                       udpa_error **ret_error)
 {
-    udpai_ctl_awaited awaited = {
+    udpai_cli_awaited awaited = {
         .type_url = udpai_strdup(type_url),
         .name = udpai_strdup(name),
         .version = version ? udpai_strdup(version) : NULL,
@@ -81,7 +81,7 @@ udpai_ctl_awaited_add(udpai_ctl_awaited_list *list,
 /* ---- sessions that have left ---- */
 
 const char *
-udpai_ctl_awaited_peer(const session_message *session)
+udpai_cli_awaited_peer(const session_message *session)
 {
     return *session->peer_identity ? session->peer_identity : session->peer_node_id;
 }
@@ -93,8 +93,8 @@ lacks_it(const session_message *session)
            session->state == STATE(REFUSED) || session->state == STATE(DOUBTFUL);
 }
 
-static udpai_ctl_absent *
-find_absent(const udpai_ctl_awaited *awaited, const char *peer)
+static udpai_cli_absent *
+find_absent(const udpai_cli_awaited *awaited, const char *peer)
 {
     for (size_t i = 0; i < awaited->absent.n; i++)
         if (strcmp(awaited->absent.items[i].peer, peer) == 0)
@@ -105,10 +105,10 @@ find_absent(const udpai_ctl_awaited *awaited, const char *peer)
 /* Sessions without anything to know them again by are not missed, nor are tools that come and go.
  */
 static bool
-note_absent(udpai_ctl_awaited *awaited, const session_message *session, const char *own_id)
+note_absent(udpai_cli_awaited *awaited, const session_message *session, const char *own_id)
 {
-    udpai_ctl_absent fresh = {0};
-    const char *peer = udpai_ctl_awaited_peer(session);
+    udpai_cli_absent fresh = {0};
+    const char *peer = udpai_cli_awaited_peer(session);
     if (!*peer || find_absent(awaited, peer) || !lacks_it(session) ||
         (own_id && strcmp(session->peer_node_id, own_id) == 0))
         return true;
@@ -121,21 +121,21 @@ note_absent(udpai_ctl_awaited *awaited, const session_message *session, const ch
 
 /* Only where all sessions are listed it is certain which are not among them. */
 static void
-note_left(udpai_ctl_awaited *awaited)
+note_left(udpai_cli_awaited *awaited)
 {
     const status_message *status = awaited->status;
     bool is_whole = status->n_sessions == status->n_subscribed;
     for (size_t i = 0; i < awaited->absent.n; i++) {
         awaited->absent.items[i].has_left = is_whole;
         for (size_t k = 0; k < status->n_sessions; k++)
-            if (strcmp(udpai_ctl_awaited_peer(status->sessions[k]),
+            if (strcmp(udpai_cli_awaited_peer(status->sessions[k]),
                        awaited->absent.items[i].peer) == 0)
                 awaited->absent.items[i].has_left = false;
     }
 }
 
 static size_t
-count_left(const udpai_ctl_awaited *awaited)
+count_left(const udpai_cli_awaited *awaited)
 {
     size_t n = 0;
     for (size_t i = 0; i < awaited->absent.n; i++)
@@ -146,7 +146,7 @@ count_left(const udpai_ctl_awaited *awaited)
 /* ---- answers ---- */
 
 bool
-udpai_ctl_awaited_is_there(const udpai_ctl_awaited *awaited)
+udpai_cli_awaited_is_there(const udpai_cli_awaited *awaited)
 {
     const status_message *status = awaited->status;
     if (!status || awaited->is_removal)
@@ -156,7 +156,7 @@ udpai_ctl_awaited_is_there(const udpai_ctl_awaited *awaited)
 }
 
 static udpa_err
-take(udpai_ctl_awaited *awaited, const udpa_resource *answer, const char *own_id)
+take(udpai_cli_awaited *awaited, const udpa_resource *answer, const char *own_id)
 {
     size_t size;
     const void *payload = udpa_resource_payload(answer, &size);
@@ -166,7 +166,7 @@ take(udpai_ctl_awaited *awaited, const udpa_resource *answer, const char *own_id
     udpa__status__v1__acknowledgement_status__free_unpacked(awaited->status, NULL);
     awaited->status = status;
     bool noted = true;
-    bool is_there = udpai_ctl_awaited_is_there(awaited);
+    bool is_there = udpai_cli_awaited_is_there(awaited);
     awaited->was_there |= is_there;
     for (size_t i = 0; is_there && noted && i < status->n_sessions; i++)
         noted = note_absent(awaited, status->sessions[i], own_id);
@@ -175,7 +175,7 @@ take(udpai_ctl_awaited *awaited, const udpa_resource *answer, const char *own_id
 }
 
 udpa_err
-udpai_ctl_awaited_take(udpai_ctl_awaited_list *list, const udpa_resource *answer)
+udpai_cli_awaited_take(udpai_cli_awaited_list *list, const udpa_resource *answer)
 {
     for (size_t i = 0; i < list->items.n; i++)
         if (strcmp(list->items.items[i].question, udpa_resource_name(answer)) == 0)
@@ -186,15 +186,15 @@ udpai_ctl_awaited_take(udpai_ctl_awaited_list *list, const udpa_resource *answer
 /* ---- how far it is ---- */
 
 static bool
-exists(const udpai_ctl_awaited *awaited)
+exists(const udpai_cli_awaited *awaited)
 {
     return awaited->status && awaited->status->exists;
 }
 
 bool
-udpai_ctl_awaited_is_meant(const udpai_ctl_awaited_list *list, size_t index)
+udpai_cli_awaited_is_meant(const udpai_cli_awaited_list *list, size_t index)
 {
-    const udpai_ctl_awaited *items = list->items.items;
+    const udpai_cli_awaited *items = list->items.items;
     if (items[index].is_second)
         return exists(&items[index]) && !exists(&items[index - 1]);
     bool has_second = index + 1 < list->items.n && items[index + 1].is_second;
@@ -203,7 +203,7 @@ udpai_ctl_awaited_is_meant(const udpai_ctl_awaited_list *list, size_t index)
 
 /* Other nodes, and peers that cannot be sent it, are not waited for. */
 static bool
-have_all(const udpai_ctl_awaited *awaited, uint64_t at_least)
+have_all(const udpai_cli_awaited *awaited, uint64_t at_least)
 {
     const status_message *status = awaited->status;
     return status->n_acknowledged + status->n_sent + status->n_untold == status->n_subscribed &&
@@ -211,42 +211,42 @@ have_all(const udpai_ctl_awaited *awaited, uint64_t at_least)
 }
 
 bool
-udpai_ctl_awaited_lacks_subscribers(const udpai_ctl_awaited_list *list)
+udpai_cli_awaited_lacks_subscribers(const udpai_cli_awaited_list *list)
 {
     for (size_t i = 0; i < list->items.n; i++) {
-        const udpai_ctl_awaited *awaited = &list->items.items[i];
-        if (awaited->status && udpai_ctl_awaited_is_there(awaited) &&
+        const udpai_cli_awaited *awaited = &list->items.items[i];
+        if (awaited->status && udpai_cli_awaited_is_there(awaited) &&
             awaited->status->n_subscribed == 0)
             return true;
     }
     return false;
 }
 
-udpai_ctl_progress
-udpai_ctl_awaited_progress(const udpai_ctl_awaited_list *list, size_t index)
+udpai_cli_progress
+udpai_cli_awaited_progress(const udpai_cli_awaited_list *list, size_t index)
 {
-    const udpai_ctl_awaited *awaited = &list->items.items[index];
+    const udpai_cli_awaited *awaited = &list->items.items[index];
     if (!awaited->status)
-        return UDPAI_CTL_UNKNOWN;
-    if (!udpai_ctl_awaited_is_there(awaited))
-        return awaited->was_there && (awaited->version || awaited->is_removal) ? UDPAI_CTL_REPLACED
-                                                                               : UDPAI_CTL_WAITING;
+        return UDPAI_CLI_UNKNOWN;
+    if (!udpai_cli_awaited_is_there(awaited))
+        return awaited->was_there && (awaited->version || awaited->is_removal) ? UDPAI_CLI_REPLACED
+                                                                               : UDPAI_CLI_WAITING;
     if (awaited->status->n_refused)
-        return UDPAI_CTL_REFUSED_BY;
-    return have_all(awaited, list->at_least) ? UDPAI_CTL_ACKNOWLEDGED : UDPAI_CTL_WAITING;
+        return UDPAI_CLI_REFUSED_BY;
+    return have_all(awaited, list->at_least) ? UDPAI_CLI_ACKNOWLEDGED : UDPAI_CLI_WAITING;
 }
 
-udpai_ctl_progress
-udpai_ctl_awaited_overall(const udpai_ctl_awaited_list *list)
+udpai_cli_progress
+udpai_cli_awaited_overall(const udpai_cli_awaited_list *list)
 {
     static const int weights[] = {
-        [UDPAI_CTL_REFUSED_BY] = 0, [UDPAI_CTL_REPLACED] = 1,     [UDPAI_CTL_UNKNOWN] = 2,
-        [UDPAI_CTL_WAITING] = 3,    [UDPAI_CTL_ACKNOWLEDGED] = 4,
+        [UDPAI_CLI_REFUSED_BY] = 0, [UDPAI_CLI_REPLACED] = 1,     [UDPAI_CLI_UNKNOWN] = 2,
+        [UDPAI_CLI_WAITING] = 3,    [UDPAI_CLI_ACKNOWLEDGED] = 4,
     };
-    udpai_ctl_progress overall = UDPAI_CTL_ACKNOWLEDGED;
+    udpai_cli_progress overall = UDPAI_CLI_ACKNOWLEDGED;
     for (size_t i = 0; i < list->items.n; i++) {
-        udpai_ctl_progress one = udpai_ctl_awaited_progress(list, i);
-        bool counts = one == UDPAI_CTL_UNKNOWN || udpai_ctl_awaited_is_meant(list, i);
+        udpai_cli_progress one = udpai_cli_awaited_progress(list, i);
+        bool counts = one == UDPAI_CLI_UNKNOWN || udpai_cli_awaited_is_meant(list, i);
         if (counts && weights[one] < weights[overall])
             overall = one;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a node says of who has acknowledged something, and when waiting for it is over. */
-#include "ctl/awaited.h"
+#include "ctl/awaited_view.h"
 
 #include "base/strbuf.h"
-#include "ctl/awaited_view.h"
+#include "session/acknowledgement.h"
 #include "tests/harness/resources.h"
 
 static udpai_cli_layout plain;
@@ -14,13 +14,13 @@ static udpai_cli_layout plain;
 typedef Udpa__Status__V1__AcknowledgementStatus status_message;
 typedef Udpa__Status__V1__SessionAcknowledgement session_message;
 
-static udpai_ctl_awaited_list list;
+static udpai_cli_awaited_list list;
 
 static int
 setup(void **state)
 {
     (void)state;
-    list = (udpai_ctl_awaited_list){.token = "t", .node_id = "udpactl"};
+    list = (udpai_cli_awaited_list){.token = "t", .node_id = "udpactl"};
     return 0;
 }
 
@@ -28,7 +28,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    udpai_ctl_awaited_done(&list);
+    udpai_cli_awaited_done(&list);
     return 0;
 }
 
@@ -91,11 +91,11 @@ take(size_t index, const struct said *said)
     udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
     udpa_resource *resource = NULL;
     spec.name = list.items.items[index].question;
-    spec.type_url = UDPAI_CTL_ACKNOWLEDGEMENT_TYPE;
+    spec.type_url = UDPAI_ACKNOWLEDGEMENT_TYPE;
     spec.payload = room;
     spec.payload_size = udpa__status__v1__acknowledgement_status__pack(&status, room);
     assert_ok(udpa_resource_new(&resource, &spec, NULL));
-    assert_ok(udpai_ctl_awaited_take(&list, resource));
+    assert_ok(udpai_cli_awaited_take(&list, resource));
     udpa_resource_unref(resource);
 }
 
@@ -104,13 +104,13 @@ take(size_t index, const struct said *said)
 static void
 add(const char *name, const char *version)
 {
-    assert_ok(udpai_ctl_awaited_add(&list, TEST_CDS, name, version, NULL));
+    assert_ok(udpai_cli_awaited_add(&list, TEST_CDS, name, version, NULL));
 }
 
 static void
-expect(udpai_ctl_progress progress)
+expect(udpai_cli_progress progress)
 {
-    assert_int_equal(udpai_ctl_awaited_overall(&list), progress);
+    assert_int_equal(udpai_cli_awaited_overall(&list), progress);
 }
 
 static void
@@ -120,19 +120,19 @@ it_is_over_when_all_have_it(void **state)
     add("local/a", NULL);
     assert_string_equal(list.items.items[0].question,
                         "udpa.node/acknowledgement/t/" TEST_CDS "/local/a");
-    expect(UDPAI_CTL_UNKNOWN);
+    expect(UDPAI_CLI_UNKNOWN);
     TAKE(0, .version = "1", .sessions = {{"edge", S(BEHIND)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "1", .sessions = {{"edge", S(UNANSWERED)}, {"two", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "1", .sessions = {{"edge", S(DOUBTFUL)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}, {"two", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
     TAKE(0, .version = "2", .sessions = {{"edge", S(BEHIND)}}); /* whichever version is there */
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = NULL);
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
 }
 
 static void
@@ -141,9 +141,9 @@ a_refusal_stands_until_it_is_taken_back(void **state)
     (void)state;
     add("local/a", NULL);
     TAKE(0, .version = "1", .sessions = {{"edge", S(REFUSED)}, {"two", S(UNANSWERED)}});
-    expect(UDPAI_CTL_REFUSED_BY);
+    expect(UDPAI_CLI_REFUSED_BY);
     TAKE(0, .version = "2", .sessions = {{"edge", S(ACKNOWLEDGED)}, {"two", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
 }
 
 static void
@@ -152,13 +152,13 @@ a_version_may_be_replaced(void **state)
     (void)state;
     add("local/a", "2");
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_WAITING); /* it may come yet */
+    expect(UDPAI_CLI_WAITING); /* it may come yet */
     TAKE(0, .version = NULL);
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "2", .sessions = {{"edge", S(BEHIND)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "3", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_REPLACED);
+    expect(UDPAI_CLI_REPLACED);
 }
 
 static void
@@ -168,13 +168,13 @@ a_removal_is_waited_for(void **state)
     add("local/a", NULL);
     list.items.items[0].is_removal = true;
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = NULL, .sessions = {{"edge", S(UNANSWERED)}, {"two", S(UNTOLD)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = NULL, .sessions = {{"edge", S(ACKNOWLEDGED)}, {"two", S(UNTOLD)}});
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_REPLACED);
+    expect(UDPAI_CLI_REPLACED);
 }
 
 static void
@@ -183,13 +183,13 @@ so_many_must_have_it(void **state)
     (void)state;
     add("local/a", NULL);
     TAKE(0, .version = "1");
-    expect(UDPAI_CTL_ACKNOWLEDGED); /* nobody need be there */
+    expect(UDPAI_CLI_ACKNOWLEDGED); /* nobody need be there */
     list.at_least = 2;
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}, {"node", S(SENT)}});
-    expect(UDPAI_CTL_WAITING); /* a node acknowledges nothing */
+    expect(UDPAI_CLI_WAITING); /* a node acknowledges nothing */
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}}, .n_more = 1);
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
 }
 
 static void
@@ -200,14 +200,14 @@ who_leaves_without_it_is_missed(void **state)
     TAKE(0, .version = "1",
          .sessions = {{"edge", S(UNANSWERED)}, {"two", S(ACKNOWLEDGED)}, {"udpactl", S(BEHIND)}});
     TAKE(0, .version = "1", .sessions = {{"two", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "1", .sessions = {{"two", S(ACKNOWLEDGED)}},
          .n_more = 1); /* it may be among those */
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
     TAKE(0, .version = "1", .sessions = {{"two", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}, {"two", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
 }
 
 static void
@@ -217,13 +217,13 @@ all_are_waited_for(void **state)
     add("local/a", NULL);
     add("local/b", NULL);
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_UNKNOWN);
+    expect(UDPAI_CLI_UNKNOWN);
     TAKE(1, .version = "1", .sessions = {{"edge", S(UNANSWERED)}});
-    expect(UDPAI_CTL_WAITING);
+    expect(UDPAI_CLI_WAITING);
     TAKE(1, .version = "1", .sessions = {{"edge", S(REFUSED)}});
-    expect(UDPAI_CTL_REFUSED_BY);
+    expect(UDPAI_CLI_REFUSED_BY);
     TAKE(1, .version = "2", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_ACKNOWLEDGED);
+    expect(UDPAI_CLI_ACKNOWLEDGED);
 }
 
 /* "route/host" is that name, or if there is none, local/route/host. */
@@ -235,17 +235,17 @@ of_two_readings_one_is_meant(void **state)
     add("local/route/host", NULL);
     list.items.items[1].is_second = true;
     TAKE(0, .version = NULL);
-    expect(UDPAI_CTL_UNKNOWN);
+    expect(UDPAI_CLI_UNKNOWN);
     TAKE(1, .version = NULL);
-    expect(UDPAI_CTL_WAITING);
-    assert_true(udpai_ctl_awaited_is_meant(&list, 0));
-    assert_false(udpai_ctl_awaited_is_meant(&list, 1));
+    expect(UDPAI_CLI_WAITING);
+    assert_true(udpai_cli_awaited_is_meant(&list, 0));
+    assert_false(udpai_cli_awaited_is_meant(&list, 1));
     TAKE(1, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect(UDPAI_CTL_ACKNOWLEDGED);
-    assert_false(udpai_ctl_awaited_is_meant(&list, 0));
+    expect(UDPAI_CLI_ACKNOWLEDGED);
+    assert_false(udpai_cli_awaited_is_meant(&list, 0));
     TAKE(0, .version = "1", .sessions = {{"edge", S(UNANSWERED)}});
-    expect(UDPAI_CTL_WAITING);
-    assert_true(udpai_ctl_awaited_is_meant(&list, 0));
+    expect(UDPAI_CLI_WAITING);
+    assert_true(udpai_cli_awaited_is_meant(&list, 0));
 }
 
 static void
@@ -257,11 +257,11 @@ what_cannot_be_asked_is_refused(void **state)
     memset(name, 'n', sizeof(name));
     memcpy(name, "local/", 6);
     name[sizeof(name) - 1] = '\0';
-    assert_int_equal(udpai_ctl_awaited_add(&list, TEST_CDS, name, NULL, &error), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_cli_awaited_add(&list, TEST_CDS, name, NULL, &error), UDPA_ERR_INVAL);
     assert_non_null(strstr(udpa_error_message(error), "too long"));
     static const char *const types[] = {"", "a.B", "/a.B", "x/y/a.B"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
-        assert_int_equal(udpai_ctl_awaited_add(&list, types[i], "local/a", NULL, NULL),
+        assert_int_equal(udpai_cli_awaited_add(&list, types[i], "local/a", NULL, NULL),
                          UDPA_ERR_INVAL);
     assert_int_equal(list.items.n, 0);
 }
@@ -273,9 +273,9 @@ what_is_no_answer_is_left_alone(void **state)
     add("local/a", NULL);
     udpa_resource *other = RESOURCE("udpa.node/acknowledgement/u/x/y/z", .value = "\x0a"),
                   *broken = RESOURCE(list.items.items[0].question, .value = "\x0a");
-    assert_ok(udpai_ctl_awaited_take(&list, other));
-    assert_int_equal(udpai_ctl_awaited_take(&list, broken), UDPA_ERR_MALFORMED);
-    expect(UDPAI_CTL_UNKNOWN);
+    assert_ok(udpai_cli_awaited_take(&list, other));
+    assert_int_equal(udpai_cli_awaited_take(&list, broken), UDPA_ERR_MALFORMED);
+    expect(UDPAI_CLI_UNKNOWN);
     udpa_resource_unref(other);
     udpa_resource_unref(broken);
 }
@@ -287,7 +287,7 @@ expect_text(bool is_json, const char *wanted)
 {
     udpai_strbuf out = {0};
     if (is_json)
-        udpai_ctl_put_awaited_json(&out, &list);
+        udpai_cli_put_awaited_json(&out, &list);
     else
         udpai_ctl_put_awaited(&out, &plain, &list, NOW_US);
     assert_str(udpai_strbuf_view(&out), wanted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/client_session.h"
+#include "cli/client_session.h"
 
 #include <string.h>
 
@@ -13,13 +13,13 @@ is_client(const session_status *session, bool is_all)
                      strcmp(session->protocol, "xds-delta") == 0 ||
                      strcmp(session->protocol, "xds-sotw") == 0;
     for (size_t i = 0; i < session->n_subscriptions; i++)
-        n_status += strncmp(session->subscriptions[i]->type_url, UDPAI_CTL_STATUS_TYPES,
-                            strlen(UDPAI_CTL_STATUS_TYPES)) == 0;
+        n_status += strncmp(session->subscriptions[i]->type_url, UDPAI_CLI_STATUS_TYPES,
+                            strlen(UDPAI_CLI_STATUS_TYPES)) == 0;
     return is_served && !*session->source && (is_all || session->n_subscriptions > n_status);
 }
 
 session_status *
-udpai_ctl_client_session_read(udpa_resource *resource, bool is_all)
+udpai_cli_client_session_read(udpa_resource *resource, bool is_all)
 {
     size_t size;
     if (strcmp(udpa_resource_type_url(resource), UDPAI_TYPE_SESSION_STATUS) != 0)
