@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions have what is waited for, as JSON, and in a few words. */
 #include <time.h>
 
 #include "cli/awaited.h"

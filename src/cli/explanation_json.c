@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An explanation as JSON: of udpactl explain, and of the page. */
 #include "cli/explanation.h"
 #include "codec/json_text.h"
 
@@ -81,6 +82,7 @@ udpai_cli_put_explanation_json(udpai_strbuf *out, const udpai_cli_explanation *s
 {
     const Udpa__Status__V1__OriginsStatus *origins = self->origins;
     bool is_served = udpai_cli_explanation_is_served(self);
+    out->failed |= udpai_strbuf_failed(&self->waits) || udpai_strbuf_failed(&self->rejecting);
     put_field(out, "typeUrl", udpai_str_from(self->type_url));
     put_field(out, "name", udpai_str_from(self->name));
     put_truth(out, "isServed", is_served);

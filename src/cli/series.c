@@ -6,8 +6,7 @@
 
 #include "cli/display.h"
 
-#define NUMBER_MAX 64  /* bytes */
-#define BUCKETS_MAX 64 /* bounds of one histogram */
+#define NUMBER_MAX 64 /* bytes */
 
 /* ---- reading ---- */
 
@@ -197,55 +196,47 @@ udpai_cli_page_sum(const udpai_cli_page *page, const char *name)
 
 /* ---- quantiles ---- */
 
-typedef struct bucket {
-    double le, count; /* of all that is not above the bound */
-} bucket;
-
-typedef struct histogram {
-    bucket buckets[BUCKETS_MAX];
-    size_t n;
-} histogram;
-
 static void
-add_bucket(histogram *self, double le, double count)
+add_bucket(udpai_cli_histogram *self, double le, double count)
 {
     for (size_t i = 0; i < self->n; i++)
         if (self->buckets[i].le == le) {
             self->buckets[i].count += count;
             return;
         }
-    if (self->n < BUCKETS_MAX)
-        self->buckets[self->n++] = (bucket){le, count};
+    if (self->n < UDPAI_CLI_BUCKETS_MAX)
+        self->buckets[self->n++] = (udpai_cli_bucket){le, count};
 }
 
-static void
-add_buckets(histogram *self, const udpai_cli_page *page, const char *name, double factor)
+udpai_cli_histogram
+udpai_cli_page_histogram(const udpai_cli_page *page, const char *name)
 {
+    udpai_cli_histogram all = {.n = 0};
     size_t at = 0;
     const udpai_cli_series *series;
-    while (page && (series = udpai_cli_page_next(page, name, &at)))
+    while ((series = udpai_cli_page_next(page, name, &at)))
         if (series->has_le)
-            add_bucket(self, series->le, factor * series->value);
+            add_bucket(&all, series->le, series->value);
+    return all;
 }
 
 static int
 compare_buckets(const void *a, const void *b)
 {
-    double one = ((const bucket *)a)->le, two = ((const bucket *)b)->le;
+    double one = ((const udpai_cli_bucket *)a)->le, two = ((const udpai_cli_bucket *)b)->le;
     return (one > two) - (one < two);
 }
 
 bool
-udpai_cli_page_quantile(const udpai_cli_page *page,
-                        const udpai_cli_page *before,
-                        const char *name,
-                        double quantile,
-                        double *ret_value)
+udpai_cli_quantile(const udpai_cli_histogram *histogram,
+                   const udpai_cli_histogram *before,
+                   double quantile,
+                   double *ret_value)
 {
-    histogram all = {.n = 0};
+    udpai_cli_histogram all = *histogram;
     size_t i = 0;
-    add_buckets(&all, page, name, 1);
-    add_buckets(&all, before, name, -1);
+    for (size_t k = 0; before && k < before->n; k++)
+        add_bucket(&all, before->buckets[k].le, -before->buckets[k].count);
     qsort(all.buckets, all.n, sizeof(*all.buckets), compare_buckets);
     if (all.n < 2 || !isinf(all.buckets[all.n - 1].le) || !(all.buckets[all.n - 1].count > 0))
         return false;

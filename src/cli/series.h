@@ -43,14 +43,27 @@ bool udpai_cli_page_value(const udpai_cli_page *page,
 /* Added up over all labels; 0: there is none. */
 double udpai_cli_page_sum(const udpai_cli_page *page, const char *name);
 
-/* The quantile, from 0 to 1, of the times of a histogram, all labels together, as
- * histogram_quantile() of Prometheus has it; of what has come since @p before, unless that is NULL.
- * @p name: with _bucket. False: nothing has come, or it is no histogram. */
-bool udpai_cli_page_quantile(const udpai_cli_page *page,
-                             const udpai_cli_page *before,
-                             const char *name,
-                             double quantile,
-                             double *ret_value);
+/* ---- times ---- */
+
+#define UDPAI_CLI_BUCKETS_MAX 64 /* bounds of one histogram */
+
+typedef struct udpai_cli_bucket {
+    double le, count; /* of all that is not above the bound */
+} udpai_cli_bucket;
+
+typedef struct udpai_cli_histogram {
+    udpai_cli_bucket buckets[UDPAI_CLI_BUCKETS_MAX];
+    size_t n;
+} udpai_cli_histogram;
+
+/* All labels together. @p name: with _bucket. Without bounds if it is no histogram. */
+udpai_cli_histogram udpai_cli_page_histogram(const udpai_cli_page *page, const char *name);
+/* The quantile, from 0 to 1, of the times, as histogram_quantile() of Prometheus has it; of what
+ * has come since @p before, unless that is NULL. False: nothing has come, or it is no histogram. */
+bool udpai_cli_quantile(const udpai_cli_histogram *histogram,
+                        const udpai_cli_histogram *before,
+                        double quantile,
+                        double *ret_value);
 
 /* Appends the value of a label, without its escapes, as it may go to a terminal. */
 void udpai_cli_series_put_label(udpai_strbuf *out, const udpai_cli_series *series);

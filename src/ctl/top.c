@@ -18,8 +18,8 @@
 #include "ctl/top_view.h"
 #include "loop/clock.h"
 
-#define MANY_STREAMS 1000.0
-#define CLIENTS_AGE_MS 5000 /* of many streams: so long the list of clients is good for */
+#define GOOD 200
+#define NOT_FOUND 404
 
 typedef struct fetched {
     udpai_ctl_answer answer;
@@ -29,9 +29,9 @@ typedef struct fetched {
 typedef struct watching {
     udpai_cli *cli;
     const udpai_ctl_options *options;
-    fetched pages[2];
-    size_t newest;
-    udpai_ctl_top_clients clients;
+    fetched newest;
+    udpai_cli_top_counts now, before;
+    udpai_cli_top_clients clients;
     uint64_t clients_ms; /* when they were read; 0: never */
     bool is_redrawn;     /* the terminal is; else each block is behind the one before */
     bool was_drawn;
@@ -77,18 +77,19 @@ drop_page(fetched *page)
 static udpai_cli_exit
 fetch(watching *self)
 {
-    fetched *to = &self->pages[!self->newest];
     fetched page;
     udpai_cli_exit result = udpai_ctl_page_fetch_metrics(self->options, &page.page, &page.answer);
-    const udpai_cli_page *now = &self->pages[self->newest].page;
+    const udpai_cli_top_counts counts = udpai_cli_top_counts_of(&page.page);
+    bool is_first = !self->newest.page.series.n;
     if (result != UDPAI_CLI_GOOD ||
-        (now->series.n && udpai_ctl_top_seconds(&page.page, now) == 0)) {
+        (!is_first && udpai_cli_top_seconds(&counts, &self->now) == 0)) {
         drop_page(&page);
         return result;
     }
-    drop_page(to);
-    *to = page;
-    self->newest = !self->newest;
+    self->before = is_first ? counts : self->now;
+    self->now = counts;
+    drop_page(&self->newest);
+    self->newest = page;
     return result;
 }
 
@@ -106,10 +107,11 @@ read_clients(watching *self)
     UDPAI_AUTO_FREE udpa_resource **resources =
         result == UDPAI_CLI_GOOD ? udpai_cli_found_sorted(&found) : NULL;
     size_t n = resources ? udpai_cli_found_size(&found) : 0;
-    udpai_ctl_top_clients_done(&self->clients);
-    if (n) /* we are one of them: a node that denies it has none */
-        udpai_ctl_top_clients_find(&self->clients, resources, n);
-    else
+    udpai_cli_top_clients_done(&self->clients);
+    self->clients.is_known = n; /* we are one of them: a node that denies it has none */
+    for (size_t i = 0; i < n; i++)
+        udpai_cli_top_clients_add(&self->clients, resources[i]);
+    if (!n)
         udpai_cli_disconnect(self->cli);
     self->clients_ms = udpai_monotonic_ms();
     udpai_cli_found_done(&found);
@@ -120,9 +122,9 @@ static bool
 are_clients_due(const watching *self)
 {
     bool is_big =
-        udpai_cli_page_sum(&self->pages[self->newest].page, "udpa_sessions") > MANY_STREAMS;
+        udpai_cli_page_sum(&self->newest.page, "udpa_sessions") > UDPAI_CLI_TOP_MANY_STREAMS;
     return self->clients_ms == 0 || !is_big ||
-           udpai_monotonic_ms() - self->clients_ms >= CLIENTS_AGE_MS;
+           udpai_monotonic_ms() - self->clients_ms >= UDPAI_CLI_TOP_CLIENTS_AGE_MS;
 }
 
 /* ---- showing ---- */
@@ -147,14 +149,17 @@ static udpai_cli_exit
 show(watching *self)
 {
     udpai_strbuf block = {0}, out = {0};
-    const udpai_ctl_top top = {
-        .now = &self->pages[self->newest].page,
-        .before = &self->pages[!self->newest].page,
+    const udpai_cli_top top = {
+        .page = &self->newest.page,
+        .now = &self->now,
+        .before = &self->before,
         .clients = &self->clients,
         .node = self->options->common.http,
+        .max_clients = UDPAI_CLI_TOP_CLIENTS,
+        .is_complete = self->clients.is_known,
     };
     if (self->options->common.format == UDPAI_CLI_JSON) {
-        udpai_ctl_top_put_json(&top, &block);
+        udpai_cli_top_put_json(&top, &block);
         return udpai_cli_print_json(&self->options->common, &block);
     }
     udpai_cli_layout layout = udpai_cli_layout_of(&self->options->common);
@@ -178,6 +183,57 @@ is_terminal(const udpai_ctl_options *options)
     return !options->look.is_once && isatty(STDOUT_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
 }
 
+/* Blocks of what is put together here. */
+static udpai_cli_exit
+watch(watching *self)
+{
+    udpai_cli_exit result = fetch(self);
+    bool is_last = false;
+    while (result == UDPAI_CLI_GOOD && !is_last) {
+        wait_interval(self);
+        if (is_interrupted)
+            break;
+        result = fetch(self);
+        if (result == UDPAI_CLI_GOOD && are_clients_due(self))
+            read_clients(self);
+        if (result == UDPAI_CLI_GOOD)
+            result = show(self);
+        is_last = self->options->look.is_once;
+    }
+    return result;
+}
+
+/* ---- as the node has put it together ---- */
+
+/* Its page /top, which is not on sockets of HTTP: then *ret_is_there is false. */
+static udpai_cli_exit
+show_page(const watching *self, bool *ret_is_there)
+{
+    udpai_ctl_answer answer;
+    udpai_cli_exit result = udpai_ctl_http_ask(self->options, "/top", NULL, &answer);
+    *ret_is_there = result == UDPAI_CLI_GOOD && answer.status != NOT_FOUND;
+    if (*ret_is_there)
+        result = answer.status == GOOD ? udpai_cli_print_json(&self->options->common, &answer.text)
+                                       : udpai_ctl_http_refused(self->options, &answer, "");
+    udpai_ctl_answer_done(&answer);
+    return result;
+}
+
+static udpai_cli_exit
+watch_page(watching *self)
+{
+    bool is_there;
+    udpai_cli_exit result = show_page(self, &is_there);
+    if (result == UDPAI_CLI_GOOD && !is_there)
+        return watch(self);
+    while (result == UDPAI_CLI_GOOD && !self->options->look.is_once && !is_interrupted) {
+        wait_interval(self);
+        if (!is_interrupted)
+            result = show_page(self, &is_there);
+    }
+    return result;
+}
+
 udpai_cli_exit
 udpai_ctl_top_command(udpai_cli *cli)
 {
@@ -188,21 +244,9 @@ udpai_ctl_top_command(udpai_cli *cli)
         return UDPAI_CLI_MISTAKE;
     }
     catch_signals();
-    udpai_cli_exit result = fetch(&self);
-    bool is_last = false;
-    while (result == UDPAI_CLI_GOOD && !is_last) {
-        wait_interval(&self);
-        if (is_interrupted)
-            break;
-        result = fetch(&self);
-        if (result == UDPAI_CLI_GOOD && are_clients_due(&self))
-            read_clients(&self);
-        if (result == UDPAI_CLI_GOOD)
-            result = show(&self);
-        is_last = options->look.is_once;
-    }
-    drop_page(&self.pages[0]);
-    drop_page(&self.pages[1]);
-    udpai_ctl_top_clients_done(&self.clients);
+    bool is_json = options->common.format == UDPAI_CLI_JSON;
+    udpai_cli_exit result = is_json ? watch_page(&self) : watch(&self);
+    drop_page(&self.newest);
+    udpai_cli_top_clients_done(&self.clients);
     return result;
 }

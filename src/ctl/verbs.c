@@ -122,8 +122,8 @@ static const udpai_ctl_verb verbs[] = {
              "\n"
              "  --interval SECONDS     between two blocks (default 1)\n"
              "  --once                 one block, and no more\n"
-             "  -o, --output FORMAT    table, wide, json (an object for each block), or\n"
-             "                         jsonpath=EXPRESSION\n"
+             "  -o, --output FORMAT    table, wide, json (an object for each block, as on\n"
+             "                         the page /top), or jsonpath=EXPRESSION\n"
              "\n"
              "Example: udpactl top --server edge:18000 --interval 5\n"},
     {.name = "events",

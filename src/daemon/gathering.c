@@ -47,8 +47,10 @@ udpai_gathering_begin(udpai_gathering *self,
     self->selection = *selection;
     self->name = name;
     self->names[0] = udpai_str_from(name);
-    self->selection.names = self->names;
-    self->selection.n_names = name != NULL;
+    if (name) {
+        self->selection.names = self->names;
+        self->selection.n_names = 1;
+    }
     self->complete = complete;
     self->userdata = userdata;
     udpa_err err = udpai_endpoint_note_interest(endpoint, &self->selection, true);

@@ -29,9 +29,9 @@ typedef struct udpai_gathering {
     void *userdata;
 } udpai_gathering;
 
-/* Of the selection, whose strings are static, or of a name instead of its names, which is taken.
- * @p complete is called while the node goes through its subscribers: it must not end this. Whatever
- * comes back, it is to be ended. */
+/* Of the selection, whose strings last as long as this; or of a name instead of its names, which is
+ * taken, and is a question: complete with its answer. @p complete is called while the node goes
+ * through its subscribers: it must not end this. Whatever comes back, it is to be ended. */
 udpa_err udpai_gathering_begin(udpai_gathering *self,
                                udpa_endpoint *endpoint,
                                const udpai_selection *selection,

@@ -10,6 +10,7 @@
 #include "daemon/config_page.h"
 #include "daemon/delete_page.h"
 #include "daemon/events_page.h"
+#include "daemon/explain_page.h"
 #include "daemon/freeze_page.h"
 #include "daemon/health_pages.h"
 #include "daemon/metrics_page.h"
@@ -19,6 +20,7 @@
 #include "daemon/stats_page.h"
 #include "daemon/status_page.h"
 #include "daemon/store_page.h"
+#include "daemon/top_page.h"
 #include "endpoint/host.h"
 #include "endpoint/spread.h"
 #include "federation/accept.h"
@@ -42,7 +44,8 @@ struct udpai_pages {
     udpai_metrics_page *metrics;
     udpai_health_pages health;
     udpai_audit_page audit;
-    udpai_status_page *status;
+    udpai_page_questions questions;
+    udpai_top_page *top;
     udpai_rest *const *admin;
     uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
@@ -74,6 +77,7 @@ enum {
     STATUS,
     EXPLAIN,
     CONFIG,
+    TOP,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -102,6 +106,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [STATUS] = {.path = "/status"},
     [EXPLAIN] = {.path = "/explain"},
     [CONFIG] = {.path = "/config"},
+    [TOP] = {.path = "/top"},
 };
 
 /* A line of the index for each. */
@@ -130,8 +135,9 @@ static const char *const summaries[UDPAI_PAGES] = {
         "?because=TEXT stops all changes; &prefix=PREFIX of these names, &all also endpoints",
     [THAW] = "what waits becomes effective; ?prefix=PREFIX as it was frozen",
     [STATUS] = "?type=node, source, replica, session or client, as JSON; &name, limit, after",
-    [EXPLAIN] = "?type=TYPE_NAME&name=NAME where it comes from and who has it, as JSON",
     [CONFIG] = "the configuration in effect, without secrets, as YAML; ?format=json",
+    [EXPLAIN] = "?type=TYPE&name=NAME why it is served, or not, and who has it, as JSON; &for",
+    [TOP] = "rates of the last seconds, times, and the worst clients, as JSON; ?limit",
 };
 
 /* ---- answering ---- */
@@ -463,7 +469,8 @@ static bool
 is_no_text(const udpai_http_reading *reading)
 {
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    return page == METRICS || page == EVENTS || page == READYZ || page == STATUS || page == EXPLAIN;
+    return page == METRICS || page == EVENTS || page == READYZ || page == STATUS ||
+           page == EXPLAIN || page == TOP;
 }
 
 static udpa_err
@@ -474,9 +481,11 @@ answer_otherwise(udpai_pages *self, udpai_http_reading *reading, udpa_error **re
     if (reading->page == &udpai_pages_all[EVENTS])
         return udpai_events_page(self->plan, self->schema, reading, ret_error);
     if (reading->page == &udpai_pages_all[STATUS])
-        return udpai_status_page_read(self->status, reading, ret_error);
+        return udpai_status_page_read(&self->questions, reading, ret_error);
     if (reading->page == &udpai_pages_all[EXPLAIN])
-        return udpai_explain_page_read(self->status, reading, ret_error);
+        return udpai_explain_page_read(&self->questions, reading, ret_error);
+    if (reading->page == &udpai_pages_all[TOP])
+        return udpai_top_page_read(self->top, reading, ret_error);
     udpai_readyz_page(&self->health, reading);
     return UDPA_OK;
 }
@@ -597,6 +606,13 @@ on_messages(void *userdata, udpai_list *messages)
     }
 }
 
+static udpa_err
+read_metrics(void *metrics, udpa_bytes **ret_text)
+{
+    const char *type;
+    return udpai_metrics_page_read(metrics, (udpai_str){0}, &type, ret_text);
+}
+
 udpa_err
 udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error **ret_error)
 {
@@ -624,8 +640,11 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
         .exporter = env->exporter,
     };
     udpa_err err = udpai_fail_code(ret_error, udpai_metrics_page_new(&self->metrics, &metrics));
-    self->status = udpai_status_page_new(env->endpoint, env->schema);
-    if (err == UDPA_OK && !self->status)
+    udpai_page_questions_begin(&self->questions, env->endpoint, env->schema);
+    if (err == UDPA_OK)
+        self->top = udpai_top_page_new(&self->questions, self->plan->settings.node.id.data,
+                                       read_metrics, self->metrics);
+    if (err == UDPA_OK && !self->top)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&self->inbox, env->loop, on_messages, self, ret_error);
@@ -633,7 +652,8 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
         *ret_pages = self;
         return UDPA_OK;
     }
-    udpai_status_page_free(self->status);
+    udpai_page_questions_end(&self->questions);
+    udpai_top_page_free(self->top);
     udpai_metrics_page_free(self->metrics);
     udpai_free(self);
     return err;
@@ -654,7 +674,8 @@ udpai_pages_close(udpai_pages *self)
     udpai_list_init(&left);
     udpai_loop_inbox_close(self->inbox, &left);
     on_messages(self, &left);
-    udpai_status_page_free(self->status);
+    udpai_page_questions_end(&self->questions);
+    udpai_top_page_free(self->top);
     udpai_metrics_page_free(self->metrics);
     udpai_audit_page_done(&self->audit);
     udpai_free(self);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages /status and /explain: what udpactl shows, as JSON, by pattern and a page at a time; who may; what cannot be
-answered at once; and questions that make no sense."""
+"""The pages /status, /explain and /top: what udpactl shows, as JSON, by pattern and a page at a time; fact by fact what
+explain and top print; who may; what cannot be answered at once; and questions that make no sense."""
 import argparse
 import http.client
 import json
@@ -11,11 +11,14 @@ import sys
 import urllib.parse
 
 from product import PATIENCE_S, LocalConnection, admin_page, check, main, wait_for
+from xds_client import Client
 
 STRING = 'google.protobuf.StringValue'
 CLIENTS = 25
 AT_A_TIME = 16
-MANY = 80
+MANY = 100
+METRICS = {'deliveries': 'udpa_deliveries_total', 'deliveryBytes': 'udpa_delivery_bytes_total', 'acks': 'udpa_acks_total',
+           'nacks': 'udpa_nacks_total', 'changes': 'udpa_updates_accepted_total', 'rejectedChanges': 'udpa_updates_rejected_total'}
 
 
 def resource_of(name, value):
@@ -28,23 +31,25 @@ def source_at(name, address):
 
 
 class Node:
-    def __init__(self, test, name, **config):
+    def __init__(self, test, name, *more, **config):
         self.test, self.name = test, name
         self.config = test.work / f'{name}.json'
         self.config.write_text(json.dumps({'node': {'id': name}, 'sockets': [{'address': '127.0.0.1:0'}],
                                            'store': {'in_memory': True}, **config, 'admin': {
                                                'sockets': [{'address': f'unix:{test.work}/{name}.sock'}]}}))
-        self.process = test.start(name, [test.build / 'udpad', '-c', self.config])
+        self.process = test.start(name, [test.build / 'udpad', '-c', self.config, *more])
         wait_for('the whole banner', lambda: 'names without' in self.process.text() or
                  self.process.process.poll() is not None)
         check(f'{name} runs', self.process.process.poll() is None, self.process.text())
-        self.address = re.search(r'listening on ([\d.:]+)', self.process.text())[1]
+        self.address = re.search(r'listening on (\S+)', self.process.text())[1]
+        self.server = self.address
 
-    def ctl(self, *arguments, text=None):
+    def ctl(self, *arguments, text=None, status=(0,)):
         done = subprocess.run([str(part) for part in (
-            self.test.build / 'udpactl', '--server', self.address, *arguments)], input=text,
+            self.test.build / 'udpactl', '--server', self.server, '--admin',
+            f'unix:{self.test.work}/{self.name}.sock', *arguments)], input=text,
             capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        check(f'udpactl {" ".join(map(str, arguments))[:60]}', done.returncode == 0, done.stderr)
+        check(f'udpactl {" ".join(map(str, arguments))[:60]}', done.returncode in status, done.stderr)
         return done.stdout
 
     def page(self, path, **form):
@@ -86,8 +91,9 @@ def check_status(node, edge):
 
 def check_sessions(node):
     def is_there():
-        return len(node.json('/status', type='session', limit=1000)['resources']) >= CLIENTS
-    wait_for('all clients', is_there)
+        found = [one['resource'] for one in node.json('/status', type='session', limit=1000)['resources']]
+        return len(found) >= CLIENTS and not [one for one in found if one.get('peerNodeId') == 'udpactl']
+    wait_for('all clients, and that udpactl is gone', is_there)
     everything = node.all(type='session', limit=1000)
     check('sorted', names(everything) == sorted(names(everything)), names(everything))
     for limit in (1, 7, CLIENTS):
@@ -117,17 +123,164 @@ def check_clients(node, edge):
 
 def check_explain(node):
     answer = node.json('/explain', type=STRING, name='com.acme/a 1')
-    origins, clients = answer['origins'], answer['clients']
-    check('where it comes from', origins['name'] == 'com.acme/a 1' and len(origins['contributions']) == 1, origins)
-    check('who has it', answer['complete'] and int(clients.get('nAcknowledged', 0)) == CLIENTS, answer)
+    clients = answer['acknowledgements'][0]
+    check('where it comes from', answer['name'] == 'com.acme/a 1' and len(answer['contributions']) == 1, answer)
+    check('who has it', answer['complete'] and clients['acknowledged'] == CLIENTS, answer)
     node.ctl('apply', '-f', '-', text=resource_of('com.acme/a 1', 'changed'))
 
     def is_changed():
-        now = node.json('/explain', type=f'type.googleapis.com/{STRING}', name='com.acme/a 1')
-        return now['clients']['version'] != clients['version'] and int(now['clients'].get('nAcknowledged', 0)) == CLIENTS
+        now = node.json('/explain', type=f'type.googleapis.com/{STRING}', name='com.acme/a 1')['acknowledgements'][0]
+        return now['version'] != clients['version'] and now['acknowledged'] == CLIENTS
     wait_for('the next version', is_changed)
-    answer = node.json('/explain', type=STRING, name='com.acme/none')
-    check('of what is not there', answer['origins'].get('contributions', []) == [] and answer['complete'], answer)
+    answer = node.json('/explain', type='cluster', name='com.acme/none')
+    check('of what is not there', answer['contributions'] == [] and answer['complete'] and not answer['isServed'] and
+          answer['typeUrl'].endswith('envoy.config.cluster.v3.Cluster'), answer)
+
+
+def explained(node, name, client=None, *more):
+    """What the page has; it is what udpactl has, as JSON and as text."""
+    form, options = ({'for': client}, ('--for', client, *more)) if client else ({}, ())
+    answer = node.json('/explain', type=STRING, name=name, **form)
+    check(f'{name}: complete', answer.pop('complete') is True, answer)
+    command = json.loads(node.ctl('explain', STRING, name, *options, '-o', 'json', status=(0, 1)))
+    check(f'{name} for {client}: as udpactl has it', answer == command, (answer, command))
+    text = node.ctl('explain', STRING, name, *options, status=(0, 1)).splitlines()
+    check('what is so', text[0] == f'{STRING} {name} {answer["fact"]}', text)
+    if client:
+        check('of the client', text[1] == f'client {client} {answer["clientFact"]}', text)
+    for one in answer['contributions']:
+        check('each contribution, and why', any(
+            line.startswith(one['origin']) and one['authority'] in line and line.endswith(one['because']) and
+            ('effective' if one['isEffective'] else 'shadowed') in line for line in text), (one, text))
+    for one in answer['acknowledgements'][0]['sessions']:
+        check('each that lacks it, and why', one['state'] == 'acknowledged' or any(
+            one['address'] in line and line.endswith(one.get('reason', '')) for line in text), (one, text))
+    return answer
+
+
+def upper_node(test, folder, name):
+    """By the same address each time, which nobody else can have."""
+    return Node(test, name, '--resources', folder, node={'id': 'upper'}, sockets=[{'address': f'unix:{test.work}/upper.grpc'}])
+
+
+def guarded(test):
+    """A node with rules, a directory, and a source that has lost what it had."""
+    folder, upper = test.work / 'files', test.work / 'upper'
+    for path, all_names in ((folder, ('local/frozen', 'local/file')), (upper, ('local/held', 'local/other', 'org.other/x'))):
+        path.mkdir()
+        for name in all_names:
+            (path / f'{name.split("/")[1]}.yaml').write_text(resource_of(name, '1'))
+    core = upper_node(test, upper, 'upper')
+    local = f'unix:{test.work}/guarded.grpc'
+    node = Node(test, 'guarded', '--resources', folder, **source_at('upper', core.server),
+                sockets=[{'address': '127.0.0.1:0'}, {'address': local}], acl={'rules': [
+                    {'name': 'all', 'identities': ['*'], 'namespaces': ['local'], 'actions': ['SUBSCRIBE']},
+                    {'name': 'sources', 'identities': ['upper'], 'namespaces': ['local'], 'actions': ['PUBLISH'],
+                     'on_behalf_of': ['*']},
+                    {'name': 'secrets', 'identities': ['ops'], 'namespaces': ['com.secret'], 'actions': ['SUBSCRIBE']},
+                    {'name': 'operators', 'identities': ['unix:*'], 'actions': ['ADMIN', 'SUBSCRIBE', 'PUBLISH'],
+                     'on_behalf_of': ['*']}]})
+    node.server = local
+    return node, folder, upper, core
+
+
+def check_each_fact(test):
+    node, folder, upper, core = guarded(test)
+    for name in ('local/good', 'local/file', 'com.secret/key'):
+        node.ctl('apply', '-f', '-', text=resource_of(name, '2'), status=(0, 1))
+    test.start('watching', [test.build / 'udpactl', '--server', node.address, '--node-id', 'good', 'watch', STRING])
+    bad = Client(node.address, 'bad', f'type.googleapis.com/{STRING}')
+    bad.reject('not to my taste')
+    wait_for('all', lambda: all(node.json('/explain', type=STRING, name=f'local/{name}')['isServed']
+                                for name in ('held', 'frozen', 'file')))
+
+    def facts(client, beginning):
+        def is_so():
+            return node.json('/explain', type=STRING, name='local/good', **{'for': client})['clientFact'].startswith(beginning)
+        wait_for(f'{client}: {beginning}', is_so)
+        return explained(node, 'local/good', client)
+    found = facts('good', 'has it')
+    check('it has it', found['clientFact'] == "has it; rule 'all' lets it see it" and found['access']['isAllowed'] and
+          found['access']['rule'] == 'all' and found['clientSession'], found)
+    found = facts('bad', 'rejected')
+    check('it has rejected it', found['clientFact'] == "rejected: not to my taste; rule 'all' lets it see it", found)
+    found = explained(node, 'com.secret/key', 'good')
+    check('it may not see it', '; it may not see it: ' in found['clientFact'] and found['access']['hasRules'] and
+          not found['access']['isAllowed'] and found['access']['reason'] in found['clientFact'], found)
+    found = explained(node, 'com.secret/key', 'ops')
+    check('a stranger may', found['clientFact'] == "does not subscribe to it; rule 'secrets' lets it see it" and
+          found['clientSession'] == '', found)
+    found = explained(node, 'local/file')
+    check('two have it', [one['isEffective'] for one in found['contributions']] == [True, False] and
+          found['contributions'][0]['because'] != found['contributions'][1]['because'], found)
+    found = explained(node, 'local/none')
+    check('nobody has it', found['fact'] == 'is not served: no origin has it; the node has rejected resources of upper (1): its log '
+          'says which, and why' and found['rejectedOf'] == 'upper (1)' and not found['isServed'], found)
+    node.ctl('freeze', 'local', '--because', 'incident 4711')
+    new = test.work / 'new'
+    new.write_text(resource_of('local/frozen', '3'))
+    new.rename(folder / 'frozen.yaml')
+    found = wait_for('a change that waits', lambda: (lambda one: one['frozen'] and one)(
+        node.json('/explain', type=STRING, name='local/frozen'))) and explained(node, 'local/frozen')
+    check('it waits, and why', 'incident 4711' in found['frozen'] and f'; a change waits: {found["frozen"]}' in found['fact'] and
+          'frozen' in found['contributions'][0]['because'], found)
+    node.ctl('thaw', 'local', '--yes')
+    check_held(test, node, upper, core)
+
+
+def check_held(test, node, upper, core):
+    """The node above comes back without what it had: the one below holds it."""
+    core.process.process.kill()
+    core.process.process.wait()
+    (upper / 'held.yaml').unlink()
+    upper_node(test, upper, 'upper-again')
+    wait_for('what is held', lambda: any(int(one.get('held', 0)) for source in node.json('/status', type='source')['resources']
+                                         for one in source['resource'].get('types', [])))
+    found = explained(node, 'local/held', 'good', '--timeout', '1')
+    check('it is served', found['isServed'] and found['clientFact'].startswith('has it'), found)
+
+
+def check_waiting(test):
+    """A node that has never reached its source cannot know."""
+    node = Node(test, 'waiting', **source_at('nowhere', '127.0.0.1:1'))
+    found = explained(node, 'local/a', 'somebody', '--timeout', '1')
+    check('it waits', found['waitsFor'] == 'nowhere' and 'the node still waits for nowhere, which may have it' in found['fact'] and
+          found['clientFact'] == 'does not subscribe to it; the node has no rules, so every peer may see it', found)
+
+
+def check_top(node):
+    def counted():
+        status, body = node.page('/metrics')
+        check('metrics', status == 200, body)
+        return {key: sum(float(value) for value in re.findall(rf'^{name}(?:{{.*}})? (\S+)$', body, re.M))
+                for key, name in METRICS.items()}
+    before = counted()
+    answer = node.json('/top')
+    check('it is complete at once', answer['complete'] and 0.9 < answer['seconds'] < 10, answer)
+    check('rates and totals', answer['perSecond'].keys() == answer['total'].keys() == METRICS.keys(), answer)
+    node.ctl('apply', '-f', '-', text=resource_of('local/top', 'again'))
+
+    def is_counted():
+        now = node.json('/top')
+        return now['perSecond']['acks'] >= CLIENTS / 10 and now['perSecond']['changes'] > 0 and now
+    now = wait_for('the rate of what has changed', is_counted)
+    check('since the start', all(before[key] <= now['total'][key] <= counted()[key] for key in METRICS), (before, now))
+    check('a change took a time', 0 < now['times']['propagationP99'] < PATIENCE_S and 'loopTurnP99' in now['timesSinceStart'])
+    check('streams and clients', now['streams']['udpa'] >= CLIENTS == now['nClients'] and now['clients'] == [], now)
+    printed = json.loads(node.ctl('top', '-o', 'json', '--once'))
+    check('udpactl prints it', printed.keys() == now.keys() and printed['node'] == 'core' and printed['seconds'] > 0.9, printed)
+    table = node.ctl('top', '--once')
+    check('and has the same in tables', f'version {now["version"]}, up ' in table and
+          re.search(rf'^STREAMS  udpa {now["streams"]["udpa"]}$', table, re.M) and
+          f'all of {CLIENTS} streams are synchronized' in table, table)
+    bad = [Client(node.address, f'bad-{i}', f'type.googleapis.com/{STRING}') for i in range(3)]
+    for one in bad[1:]:
+        one.reject('no')
+    worst = wait_for('the worst', lambda: (lambda now: sum(one['nacks'] for one in now['clients']) == 2 and now)(node.json('/top')))
+    check('the worst first', [one['rejectsNow'] for one in worst['clients']] == [1, 1, 0] and
+          worst['clients'][2]['client'] == 'bad-0' and worst['clients'][2]['notAnswered'] == 1 and
+          worst['nClients'] == CLIENTS + 3, worst)
+    check('so many', len(node.json('/top', limit=1)['clients']) == 1)
 
 
 def check_mistakes(node):
@@ -135,22 +288,35 @@ def check_mistakes(node):
                        ('/status', {'type': 'node', 'limit': 1001}), ('/status', {'type': 'node', 'limit': '-1'}),
                        ('/status', {'type': 'node', 'colour': 'red'}), ('/status?type=%zz', {}),
                        ('/explain', {}), ('/explain', {'type': STRING}), ('/explain', {'name': 'com.acme/a'}),
-                       ('/explain', {'type': 'type.googleapis.com/', 'name': 'com.acme/a'}), ('/explain?type=a&name=%', {})):
+                       ('/explain', {'type': 'type.googleapis.com/', 'name': 'com.acme/a'}), ('/explain?type=a&name=%', {}),
+                       ('/explain', {'type': f'{STRING}\0', 'name': 'com.acme/a'}),
+                       ('/explain', {'type': STRING, 'name': 'com.acme/a', 'for': 'a\0b'}),
+                       ('/explain', {'type': STRING, 'name': 'com.acme/a', 'limit': 1}),
+                       ('/explain?type=a.b&name=com.acme/a&for=%f', {}), ('/status', {'type': 'node', 'for': 'a'}),
+                       ('/top', {'limit': 0}), ('/top', {'limit': 101}), ('/top', {'limit': 'x'}), ('/top', {'name': 'a'}),
+                       ('/top?%', {})):
         status, body = node.page(path, **form)
         check(f'{path} {form}', status == 400 and 'usage: ' in body, (status, body))
-    for name in ('com.acme/' + 'n' * 4000, 'com.acme/a\0b'):
-        status, body = node.page('/explain', type=STRING, name=name)
-        check(f'{name[:12]!r}… is no name', status == 400 and 'usage' not in body, (status, body))
+    for form in ({'name': 'com.acme/' + 'n' * 4000}, {'name': 'com.acme/a\0b'}, {'type': 'clusteer'}, {'type': 't.' * 600},
+                 {'for': 'c' * 4000}, {'for': '/' * 400}):
+        status, body = node.page('/explain', **{'type': STRING, 'name': 'com.acme/a', **form})
+        check(f'{str(form)[:30]}… is none', status == 400 and 'usage' not in body, (status, body))
+    answer = node.json('/explain', type='no.such.Type', name='com.acme/a', **{'for': 'client/1 ü"'})
+    check('of what is not known', answer['complete'] and not answer['isServed'] and answer['client'] == 'client/1 ü"', answer)
+    check('empty parts', node.json('/explain?&&type=cluster&name=com.acme%2fa&for=&')['complete'])
 
 
 def check_many(node):
     """Those that it has no room for are told so; the others get all. Its end ends what waits."""
     path = re.search(r'admin socket unix:(\S+)', node.process.text())[1]
 
-    def ask(n):
-        connections = [LocalConnection(path) for _ in range(n)]
-        for connection in connections:
-            connection.request('GET', f'/explain?type={STRING}&name=com.acme/a%201')
+    paths = ('/explain?type={0}&name=com.acme/a%201', '/explain?type={0}&name=com.acme/a%201&for=client-1', '/top',
+             '/status?type=session')
+
+    def ask():
+        connections = [LocalConnection(path) for _ in range(MANY)]
+        for i, connection in enumerate(connections):
+            connection.request('GET', paths[i % len(paths)].format(STRING))
         return connections
 
     def answers(connections):
@@ -160,15 +326,15 @@ def check_many(node):
                 yield answer.status, answer.read().decode()
             except (OSError, http.client.HTTPException):
                 yield None, ''
-    found = list(answers(ask(MANY)))
+    found = list(answers(ask()))
     busy = [body for status, body in found if status == 503]
     check('some are told to come again', all('ask again' in body for body in busy), busy[:2])
     good = [json.loads(body) for status, body in found if status == 200]
     check('at least as many as there is room for are answered', AT_A_TIME <= len(good) == MANY - len(busy),
           (len(good), len(busy)))
-    check('with all there is', all(one['complete'] and one['origins']['contributions'] and one['clients']['exists']
-                                   for one in good))
-    last = ask(MANY)
+    check('with all there is', all(one['complete'] for one in good) and
+          all(one['isServed'] and one['acknowledgements'][0]['exists'] for one in good if 'isServed' in one))
+    last = ask()
     node.process.process.terminate()
     check('whole answers, or none', all(status in (None, 503) or json.loads(body)['complete']
                                         for status, body in answers(last)))
@@ -178,7 +344,7 @@ def check_many(node):
 def check_access(test):
     rules = [{'name': 'me', 'identities': ['unix:*'], 'actions': ['SUBSCRIBE']}]
     node = Node(test, 'strict', acl={'rules': rules})
-    for path in ('/status?type=node', f'/explain?type={STRING}&name=a/b'):
+    for path in ('/status?type=node', f'/explain?type={STRING}&name=a/b', '/top'):
         status, body = node.page(path)
         check(f'without ADMIN no {path}', status == 403, (status, body))
 
@@ -194,6 +360,9 @@ def body(test):
     check_sessions(node)
     check_clients(node, edge)
     check_explain(node)
+    check_each_fact(test)
+    check_waiting(test)
+    check_top(node)
     check_mistakes(node)
     check_access(test)
     check_many(node)

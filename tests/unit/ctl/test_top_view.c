@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What udpactl top makes of two pages of metrics, and of the status of sessions. */
+/* The tables of udpactl top. */
 #include "ctl/top_view.h"
 
-#include <stdio.h>
-
-#include "model/types.h"
 #include "tests/harness/resources.h"
-#include "udpa/status/v1/status.pb-c.h"
-
-#define T(text) ((char *)(uintptr_t)(text))
 
 static const char before_text[] = "udpa_clock_timestamp_seconds 1000\n"
                                   "udpa_deliveries_total{type=\"x\"} 10\n"
@@ -55,8 +49,14 @@ static void
 rates_are_by_the_clock_of_the_node(void **state)
 {
     (void)state;
-    udpai_ctl_top_clients clients = {.is_known = true, .n_clients = 3};
-    const udpai_ctl_top top = {&now, &before, &clients, "edge:1"};
+    static const udpai_cli_top_clients clients = {.is_known = true, .n_clients = 3};
+    const udpai_cli_top_counts counts[] = {udpai_cli_top_counts_of(&now),
+                                           udpai_cli_top_counts_of(&before)};
+    const udpai_cli_top top = {.page = &now,
+                               .now = &counts[0],
+                               .before = &counts[1],
+                               .clients = &clients,
+                               .node = "edge:1"};
     udpai_cli_layout layout = {0};
     udpai_strbuf out = {0};
     udpai_ctl_top_put(&top, &layout, &out);
@@ -86,99 +86,11 @@ rates_are_by_the_clock_of_the_node(void **state)
     udpai_strbuf_done(&out);
 }
 
-static void
-json_is_one_line(void **state)
-{
-    (void)state;
-    udpai_ctl_top_clients clients = {.is_known = true};
-    const udpai_ctl_top top = {&now, &before, &clients, "edge:1"};
-    udpai_strbuf out = {0};
-    udpai_ctl_top_put_json(&top, &out);
-    assert_str(
-        udpai_strbuf_view(&out),
-        "{\"node\": \"edge:1\", \"time\": 1002, \"seconds\": 2, \"perSecond\": "
-        "{\"deliveries\": 2.5, \"deliveryBytes\": 0, \"acks\": 0, \"nacks\": 0, \"changes\": "
-        "0, \"rejectedChanges\": 0}, \"times\": {\"propagationP50\": 0.25, "
-        "\"propagationP99\": 0.495}, \"streams\": {\"xds-delta\": 3, \"udpa\": 0}, "
-        "\"sources\": {\"ok\": 1, \"a?[2J\": 0}, \"clients\": []}\n");
-    udpai_strbuf_done(&out);
-}
-
-static void
-pages_of_one_moment_have_no_rate(void **state)
-{
-    (void)state;
-    assert_true(udpai_ctl_top_seconds(&now, &before) == 2);
-    assert_true(udpai_ctl_top_seconds(&before, &now) == 0);
-    assert_true(udpai_ctl_top_seconds(&now, &now) == 0);
-}
-
-/* ---- clients ---- */
-
-static udpa_resource *
-session_of(int number, uint64_t n_unanswered, uint64_t n_rejected, bool is_source)
-{
-    uint8_t room[512];
-    char id[16];
-    udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
-    udpa_resource *resource = NULL;
-    Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
-    Udpa__Status__V1__SubscriptionStatus of = UDPA__STATUS__V1__SUBSCRIPTION_STATUS__INIT,
-                                         *all[] = {&of};
-    Udpa__Status__V1__RefusedResource refused = UDPA__STATUS__V1__REFUSED_RESOURCE__INIT;
-    Udpa__Status__V1__RefusedResource *rejected[] = {&refused, &refused};
-    snprintf(id, sizeof(id), "c%d", number);
-    session.peer_node_id = id;
-    session.protocol = T("xds-delta");
-    session.source = T(is_source ? "core" : "");
-    session.n_subscriptions = 1;
-    session.subscriptions = all;
-    of.type_url = T(UDPAI_TYPE_CLUSTER);
-    of.n_unanswered = n_unanswered;
-    of.in_sync = n_unanswered + n_rejected == 0;
-    of.n_refused_resources = n_rejected;
-    of.refused_resources = rejected;
-    assert_true(udpa__status__v1__session_status__get_packed_size(&session) <= sizeof(room));
-    spec.name = "udpa.node/n/x";
-    spec.type_url = UDPAI_TYPE_SESSION_STATUS;
-    spec.payload = room;
-    spec.payload_size = udpa__status__v1__session_status__pack(&session, room);
-    assert_ok(udpa_resource_new(&resource, &spec, NULL));
-    return resource;
-}
-
-static void
-the_worst_come_first(void **state)
-{
-    static const char *const wanted[] = {"c6", "c5", "c9", "c8", "c7"};
-    (void)state;
-    udpa_resource *all[] = {
-        session_of(1, 0, 0, false), session_of(2, 90, 2, true), session_of(3, 1, 0, false),
-        session_of(4, 2, 0, false), session_of(5, 1, 1, false), session_of(6, 0, 2, false),
-        session_of(7, 3, 0, false), session_of(8, 4, 0, false), session_of(9, 5, 0, false),
-    };
-    udpai_ctl_top_clients clients;
-    udpai_ctl_top_clients_find(&clients, all, UDPAI_ARRAY_LEN(all));
-    assert_true(clients.is_known);
-    assert_int_equal(clients.n_clients, 8); /* one is a source */
-    assert_int_equal(clients.n, UDPAI_CTL_TOP_CLIENTS);
-    for (size_t i = 0; i < clients.n; i++)
-        assert_string_equal(clients.items[i].name, wanted[i]);
-    assert_int_equal(clients.items[1].n_unanswered, 1);
-    assert_int_equal(clients.items[1].n_rejected, 1);
-    udpai_ctl_top_clients_done(&clients);
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
-        udpa_resource_unref(all[i]);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_by_the_clock_of_the_node),
-        cmocka_unit_test(json_is_one_line),
-        cmocka_unit_test(pages_of_one_moment_have_no_rate),
-        cmocka_unit_test(the_worst_come_first),
     };
     return cmocka_run_group_tests(tests, read_pages, drop_pages);
 }

@@ -4,12 +4,12 @@
 
 #include "base/alloc.h"
 #include "cli/client_session.h"
-#include "ctl/top_view.h"
+#include "cli/top.h"
 
 typedef Udpa__Status__V1__SessionStatus session_status;
 
 static void
-drop(udpai_ctl_top_client *client)
+drop(udpai_cli_top_client *client)
 {
     udpai_free(client->name);
     udpai_free(client->address);
@@ -17,7 +17,7 @@ drop(udpai_ctl_top_client *client)
 }
 
 static bool
-is_worse(const udpai_ctl_top_client *a, const udpai_ctl_top_client *b)
+is_worse(const udpai_cli_top_client *a, const udpai_cli_top_client *b)
 {
     if (a->n_rejected != b->n_rejected)
         return a->n_rejected > b->n_rejected;
@@ -28,16 +28,16 @@ is_worse(const udpai_ctl_top_client *a, const udpai_ctl_top_client *b)
 
 /* Takes it over, or drops it, or the last one. */
 static void
-insert(udpai_ctl_top_clients *self, udpai_ctl_top_client client)
+insert(udpai_cli_top_clients *self, udpai_cli_top_client client)
 {
     size_t at = self->n;
     while (at > 0 && is_worse(&client, &self->items[at - 1]))
         at--;
-    if (at == UDPAI_CTL_TOP_CLIENTS) {
+    if (at == UDPAI_CLI_TOP_CLIENTS_MAX) {
         drop(&client);
         return;
     }
-    if (self->n == UDPAI_CTL_TOP_CLIENTS)
+    if (self->n == UDPAI_CLI_TOP_CLIENTS_MAX)
         drop(&self->items[--self->n]);
     memmove(&self->items[at + 1], &self->items[at], (self->n - at) * sizeof(*self->items));
     self->items[at] = client;
@@ -45,9 +45,9 @@ insert(udpai_ctl_top_clients *self, udpai_ctl_top_client client)
 }
 
 static void
-add_session(udpai_ctl_top_clients *self, const session_status *session)
+add_session(udpai_cli_top_clients *self, const session_status *session)
 {
-    udpai_ctl_top_client client = {.name = NULL};
+    udpai_cli_top_client client = {.name = NULL};
     self->n_clients++;
     for (size_t i = 0; i < session->n_subscriptions; i++) {
         const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
@@ -66,23 +66,18 @@ add_session(udpai_ctl_top_clients *self, const session_status *session)
 }
 
 void
-udpai_ctl_top_clients_find(udpai_ctl_top_clients *clients,
-                           udpa_resource *const *resources,
-                           size_t n)
+udpai_cli_top_clients_add(udpai_cli_top_clients *clients, udpa_resource *resource)
 {
-    *clients = (udpai_ctl_top_clients){.is_known = true};
-    for (size_t i = 0; i < n; i++) {
-        session_status *session = udpai_cli_client_session_read(resources[i], false);
-        if (session)
-            add_session(clients, session);
-        udpa__status__v1__session_status__free_unpacked(session, NULL);
-    }
+    session_status *session = udpai_cli_client_session_read(resource, false);
+    if (session)
+        add_session(clients, session);
+    udpa__status__v1__session_status__free_unpacked(session, NULL);
 }
 
 void
-udpai_ctl_top_clients_done(udpai_ctl_top_clients *clients)
+udpai_cli_top_clients_done(udpai_cli_top_clients *clients)
 {
     for (size_t i = 0; i < clients->n; i++)
         drop(&clients->items[i]);
-    *clients = (udpai_ctl_top_clients){.n = 0};
+    *clients = (udpai_cli_top_clients){.n = 0};
 }
