@@ -114,5 +114,7 @@ udpai_audit_ended(const udpai_context *context, udpai_durable_batch *batch)
                                    .reason = udpai_str_from(reason),
                                });
     }
+    if (err != UDPA_OK)
+        udpai_durable_batch_cut(batch, n);
     return err;
 }

@@ -25,7 +25,7 @@ udpa_err udpai_audit_changes(const udpai_context *context,
                              const udpai_audit_record *by,
                              udpai_audit_rule_fn rule,
                              void *userdata);
-/* Of what the node ends by itself, each with its cause. */
+/* Of what the node ends by itself, each with its cause; or of nothing, without memory. */
 udpa_err udpai_audit_ended(const udpai_context *context, udpai_durable_batch *batch);
 
 #endif

@@ -257,10 +257,23 @@ propose_signed_anew(udpai_node *node)
     }
 }
 
+/* False: not without memory, so it is kept with the next flush. */
+static bool
+note_ended(udpai_node *node)
+{
+    udpai_durable_batch *batch = udpai_store_durable(node->context.store);
+    if (!batch || node->replica || udpai_audit_ended(&node->context, batch) == UDPA_OK)
+        return true;
+    udpai_context_touch(&node->context);
+    return false;
+}
+
 static void
 commit(udpai_node *node)
 {
     udpai_durable_batch *batch = NULL;
+    if (!note_ended(node))
+        return;
     udpa_err err = udpai_store_take_durable(node->context.store, &batch);
     uint64_t ticket = 0;
     bool has_staged = !node->replica && udpai_commits_has_staged(node->commits);
@@ -272,8 +285,6 @@ commit(udpai_node *node)
     bool has_moved = node->replica && udpai_replica_has_moved(node->replica);
     if ((has_staged || has_moved) && !batch)
         batch = udpai_durable_batch_new();
-    if (batch && !node->replica && udpai_audit_ended(&node->context, batch) != UDPA_OK)
-        err = UDPA_ERR_NOMEM;
     if (has_staged) /* behind what was done before it */
         udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);
     if (batch && node->context.env.commit) {

@@ -18,11 +18,13 @@ struct udpai_node {
     udpai_outbox *outbox;                 /* what changes, on its way to the stream side */
     uint64_t last_ticket;                 /* of the durable engine */
     UDPAI_VECTOR(udpa_bytes *) forgotten; /* keys of origins that are configured no more */
+    udpai_durable_batch *over;            /* while it is loaded: DELETEs; NULL: of nothing */
 };
 
 /* ---- restore.c ---- */
 
-/* Has the durable engine forget what belongs to nothing any more. */
+/* All is loaded: what has ended meanwhile goes, before anything is served, and the durable engine
+ * forgets what belongs to nothing any more. */
 void udpai_restore_end(udpai_node *node);
 
 /* ---- files.c ---- */

@@ -295,6 +295,7 @@ udpai_node_free(udpai_node *node)
     for (size_t i = 0; i < node->forgotten.n; i++)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
+    udpai_durable_batch_free(node->over);
     udpai_store_free(node->context.store);
     udpai_freezes_free(node->parts.freezes);
     udpai_traces_free(node->parts.traces);

@@ -15,6 +15,7 @@
 #include "federation/replica.h"
 #include "federation/shares.h"
 #include "federation/source.h"
+#include "store/audit.h"
 #include "store/freeze.h"
 
 /* NULL: none is configured now. */
@@ -101,9 +102,64 @@ restore_fact(udpai_node *node, const udpai_durable_op *op)
     return UDPA_OK;
 }
 
+/* ---- what has ended while the node was down ---- */
+
+static bool
+is_over(const udpai_node *node, const udpai_durable_op *op)
+{
+    bool is_of_set = node->replica && udpai_publisher_is_key(udpai_bytes_view(op->origin));
+    return op->expires_us && !is_of_set && op->expires_us <= udpai_context_wall_us(&node->context);
+}
+
+/* It goes when all is loaded. A PUT, or a DELETE. */
+static udpa_err
+note_over(udpai_node *node, const udpai_durable_op *op)
+{
+    udpai_str text = op->resource ? udpai_resource_name(op->resource) : udpai_bytes_view(op->name);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = NULL;
+    if (!node->over)
+        node->over = udpai_durable_batch_new();
+    if (!node->over || udpa_bytes_new(&name, text.data, text.len) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
+    return udpai_durable_batch_add(
+        node->over, &(udpai_durable_op){
+                        .kind = UDPAI_DURABLE_DELETE,
+                        .origin = op->origin,
+                        .type = op->resource ? udpai_resource_type(op->resource) : op->type,
+                        .name = name,
+                        .cause = UDPAI_CAUSE_TTL,
+                    });
+}
+
+/* As if its time came now. What could not be loaded, the engine deletes. */
+static void
+end_over(udpai_store *store, const udpai_durable_op *op)
+{
+    const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    udpai_str name = udpai_bytes_view(op->name);
+    udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
+    udpai_contribution held;
+    if (origin && udpai_store_get(store, origin, type_url, name, &held))
+        udpai_store_withdraw(store, origin, type_url, name);
+    else
+        udpai_store_note_op(store, op);
+}
+
+static void
+end_all_over(udpai_node *node)
+{
+    udpai_store *store = node->context.store;
+    udpai_cause before = udpai_store_set_cause(store, UDPAI_CAUSE_TTL);
+    for (size_t i = 0; node->over && i < node->over->ops.n; i++)
+        end_over(store, &node->over->ops.items[i]);
+    (void)udpai_store_set_cause(store, before);
+    node->over = udpai_durable_batch_free(node->over);
+}
+
 void
 udpai_restore_end(udpai_node *node)
 {
+    end_all_over(node);
     udpai_durable_batch *batch = node->forgotten.n ? udpai_durable_batch_new() : NULL;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < node->forgotten.n; i++) {
@@ -122,26 +178,17 @@ udpai_restore_end(udpai_node *node)
         udpai_durable_batch_free(batch); /* without memory: at the next start */
 }
 
-/* False: its time is over. What this node keeps alive itself begins anew; and what a replica has of
- * publishers, since the times in it are by clocks of others, and its end is committed. */
-static bool
-is_left(const udpai_node *node,
-        const udpai_durable_op *op,
-        const udpai_origin *origin,
-        uint64_t *ret_deadline_ms)
+/* What this node keeps alive itself begins anew; and what a replica has of publishers, since the
+ * times in it are by clocks of others, and its end is committed. */
+static uint64_t
+deadline_of(const udpai_node *node, const udpai_durable_op *op, const udpai_origin *origin)
 {
-    uint64_t ttl_ms = udpa_resource_ttl_ms(op->resource);
-    bool is_kept_alive =
-        ttl_ms && (udpai_origin_keeps_alive(origin) ||
-                   (node->replica && udpai_publisher_is_key(udpai_origin_key(origin))));
-    *ret_deadline_ms = is_kept_alive ? udpai_context_now(&node->context) + ttl_ms : 0;
-    if (is_kept_alive || !op->expires_us)
-        return true;
+    uint64_t now = udpai_context_now(&node->context), ttl_ms = udpa_resource_ttl_ms(op->resource);
     int64_t left_us = op->expires_us - udpai_context_wall_us(&node->context);
-    if (left_us <= 0)
-        return false;
-    *ret_deadline_ms = udpai_context_now(&node->context) + (uint64_t)left_us / 1000 + 1;
-    return true;
+    bool is_of_set = node->replica && udpai_publisher_is_key(udpai_origin_key(origin));
+    if (ttl_ms && (udpai_origin_keeps_alive(origin) || is_of_set))
+        return now + ttl_ms;
+    return op->expires_us && left_us > 0 ? now + (uint64_t)left_us / 1000 + 1 : 0;
 }
 
 /* What was kept in a state directory that is another instance's now, or in one of none. */
@@ -166,6 +213,12 @@ static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
     udpai_str key = udpai_bytes_view(op->origin);
+    bool is_memory = udpai_store_is_removal_key(key) || udpai_store_is_seen_key(key);
+    bool goes = is_over(node, op);
+    if (goes && note_over(node, op) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
+    if (goes && is_memory)
+        return UDPA_OK;
     if (udpai_store_is_removal_key(key) && node->replica && !op->expires_us)
         return udpai_store_end_replicated(node->context.store, op->resource);
     if (udpai_store_is_removal_key(key))
@@ -195,16 +248,13 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);
-    uint64_t deadline_ms;
-    if (!is_left(node, op, origin, &deadline_ms))
-        return UDPA_OK;
     if (!of_source)
         udpai_lapse_note(node->parts.lapse, op->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     err = stamp_anew(node, op->resource, &resource);
-    return err == UDPA_OK
-               ? udpai_store_put(node->context.store, origin, resource, deadline_ms, NULL)
-               : err;
+    return err == UDPA_OK ? udpai_store_put(node->context.store, origin, resource,
+                                            deadline_of(node, op, origin), NULL)
+                          : err;
 }
 
 /* What it held it holds: its contribution was loaded before. */
@@ -246,6 +296,8 @@ udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
         err = udpai_epoch_restore(node->parts.epoch, op);
     else if (op->kind == UDPAI_DURABLE_PUT)
         err = restore_contribution(node, op);
+    else if (op->kind == UDPAI_DURABLE_DELETE && is_over(node, op))
+        err = note_over(node, op);
     else if (op->kind == UDPAI_DURABLE_MARK || op->kind == UDPAI_DURABLE_USE)
         err = restore_fact(node, op);
     else if (op->kind == UDPAI_DURABLE_HOLD)

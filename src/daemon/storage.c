@@ -31,7 +31,6 @@ open_database(udpai_durable_engine **ret_engine, const udpai_plan *plan, udpa_er
         .secret_types = plan->secret_types,
         .n_secret_types = plan->n_secret_types,
         .takes_loss = plan->is_forced,
-        .keeps_expired = plan->etcd.n_endpoints != 0,
         .audit_max_bytes = plan->audit.max_bytes,
         .audit_max_age_us = plan->audit.max_age_ms * 1000,
     };

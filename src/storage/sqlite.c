@@ -260,7 +260,6 @@ load(udpai_durable_engine *base, udpai_durable_load_fn fn, void *userdata, udpa_
     udpai_sqlite_stats stats = {0};
     udpa_err err = udpai_sqlite_load(&engine->db, fn, userdata, &stats, ret_error);
     pthread_mutex_lock(&engine->mutex);
-    engine->stats.n_expired += stats.n_expired;
     engine->stats.n_damaged += stats.n_damaged;
     engine->stats.n_unreadable += stats.n_unreadable;
     pthread_mutex_unlock(&engine->mutex);

@@ -36,7 +36,6 @@ typedef struct udpai_sqlite_options {
     size_t n_secret_types;
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
                                   single batch may be larger */
-    bool keeps_expired;        /* what is over is loaded all the same: it ends elsewhere */
     bool takes_loss;           /* a database that seems lost is begun anew, instead of an error */
     /* Of records of the audit: the oldest are deleted with the next ones; 0: the defaults above. */
     uint64_t audit_max_bytes, audit_max_age_us;
@@ -50,7 +49,6 @@ typedef struct udpai_sqlite_stats {
     uint64_t n_committed;    /* batches */
     uint64_t n_failed;       /* batches */
     uint64_t n_transactions; /* that were committed */
-    uint64_t n_expired;      /* contributions that had expired when they were loaded */
     uint64_t n_damaged;      /* rows that could not be loaded */
     uint64_t n_unreadable;   /* secrets that could not be loaded for lack of their key */
     uint64_t size_bytes; /* of the database, and of its write-ahead log; 0: none, or not known */

@@ -427,7 +427,6 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
 {
     memset(db, 0, sizeof(*db));
     db->lock_fd = -1;
-    db->keeps_expired = options->keeps_expired;
     db->audit.max_bytes =
         options->audit_max_bytes ? options->audit_max_bytes : UDPAI_SQLITE_AUDIT_BYTES;
     db->audit.max_age_us =

@@ -52,8 +52,7 @@ typedef struct udpai_sqlite_db {
     int lock_fd;            /* -1: not locked */
     udpai_sealer sealer;
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
-    bool keeps_expired;
-    uint64_t n_before; /* commits, by all processes before this one */
+    uint64_t n_before;                    /* commits, by all processes before this one */
     udpai_sqlite_audit audit;
     udpa_error *loss; /* what was seen to be lost; NULL: nothing */
 } udpai_sqlite_db;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was kept, read back at start. A row that cannot be read costs itself alone: it is logged,
- * counted and left where it is, and the authority of the resource will send it again. */
+ * counted and left where it is, and the authority of the resource will send it again. What is over
+ * by its time is read as all else: who has the clock ends it. */
 #include <inttypes.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -32,37 +32,6 @@ struct loader {
     udpa_bytes *origin; /* of the row before: rows mostly come in runs of one origin */
     udpai_strbuf openings;
 };
-
-static int64_t
-now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* Expired rows are left out by the query, so a database that cannot be written loads all the same.
- */
-static void
-delete_expired(struct loader *loader, int64_t now)
-{
-    sqlite3_stmt *statement;
-    udpa_error *error = NULL;
-    udpa_err err = udpai_sqlite_db_prepare(
-        loader->db, "DELETE FROM contribution WHERE expires_us <> 0 AND expires_us <= ?1",
-        &statement, &error);
-    if (err == UDPA_OK) {
-        if (sqlite3_bind_int64(statement, 1, now) != SQLITE_OK ||
-            sqlite3_step(statement) != SQLITE_DONE)
-            err = udpai_sqlite_db_fail(loader->db, "delete what has expired", &error);
-        else
-            loader->stats->n_expired += (uint64_t)sqlite3_changes64(loader->db->handle);
-        sqlite3_finalize(statement);
-    }
-    if (err != UDPA_OK)
-        udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG, "%s", udpa_error_message(error));
-    udpa_error_unref(error);
-}
 
 static udpa_err
 set_origin(struct loader *loader, udpai_str origin)
@@ -137,34 +106,6 @@ skip(struct loader *loader, const udpai_seal_place *place, udpa_err err, const u
 }
 
 static udpa_err
-load_contribution(struct loader *loader, sqlite3_stmt *row)
-{
-    const udpai_seal_place place = {
-        .origin = udpai_sqlite_column(row, ORIGIN),
-        .type_url = udpai_sqlite_column(row, TYPE_URL),
-        .name = udpai_sqlite_column(row, NAME),
-    };
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = read_resource(loader, row, &place, &resource, &error);
-    if (err == UDPA_OK)
-        err = set_origin(loader, place.origin);
-    if (err == UDPA_ERR_NOMEM)
-        return err;
-    if (err != UDPA_OK) {
-        skip(loader, &place, err, error);
-        return UDPA_OK;
-    }
-    const udpai_durable_op op = {
-        .kind = UDPAI_DURABLE_PUT,
-        .origin = loader->origin,
-        .resource = resource,
-        .expires_us = sqlite3_column_int64(row, EXPIRES_US),
-    };
-    return loader->fn(loader->userdata, &op);
-}
-
-static udpa_err
 load_fact(struct loader *loader, udpai_durable_kind kind, sqlite3_stmt *row, udpai_str prefix)
 {
     udpai_str type_url = udpai_sqlite_column(row, TYPE_URL);
@@ -182,6 +123,37 @@ load_fact(struct loader *loader, udpai_durable_kind kind, sqlite3_stmt *row, udp
         .origin = loader->origin,
         .type = type,
         .name = name,
+        .expires_us = kind == UDPAI_DURABLE_DELETE ? sqlite3_column_int64(row, EXPIRES_US) : 0,
+    };
+    return loader->fn(loader->userdata, &op);
+}
+
+static udpa_err
+load_contribution(struct loader *loader, sqlite3_stmt *row)
+{
+    const udpai_seal_place place = {
+        .origin = udpai_sqlite_column(row, ORIGIN),
+        .type_url = udpai_sqlite_column(row, TYPE_URL),
+        .name = udpai_sqlite_column(row, NAME),
+    };
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = read_resource(loader, row, &place, &resource, &error);
+    if (err == UDPA_OK)
+        err = set_origin(loader, place.origin);
+    if (err == UDPA_ERR_NOMEM)
+        return err;
+    if (err != UDPA_OK) {
+        skip(loader, &place, err, error);
+        return sqlite3_column_int64(row, EXPIRES_US)
+                   ? load_fact(loader, UDPAI_DURABLE_DELETE, row, place.name)
+                   : UDPA_OK;
+    }
+    const udpai_durable_op op = {
+        .kind = UDPAI_DURABLE_PUT,
+        .origin = loader->origin,
+        .resource = resource,
+        .expires_us = sqlite3_column_int64(row, EXPIRES_US),
     };
     return loader->fn(loader->userdata, &op);
 }
@@ -257,16 +229,13 @@ load_epoch(struct loader *loader, sqlite3_stmt *row)
 typedef udpa_err (*load_row)(struct loader *loader, sqlite3_stmt *row);
 
 static udpa_err
-load_rows(
-    struct loader *loader, const char *sql, int64_t now, load_row load, udpa_error **ret_error)
+load_rows(struct loader *loader, const char *sql, load_row load, udpa_error **ret_error)
 {
     sqlite3_stmt *rows;
     udpa_err err = udpai_sqlite_db_prepare(loader->db, sql, &rows, ret_error);
     if (err != UDPA_OK)
         return err;
     int step = SQLITE_DONE;
-    if (sqlite3_bind_parameter_count(rows) > 0 && sqlite3_bind_int64(rows, 1, now) != SQLITE_OK)
-        err = udpai_sqlite_db_fail(loader->db, "read the database", ret_error);
     while (err == UDPA_OK && (step = sqlite3_step(rows)) == SQLITE_ROW)
         err = udpai_fail_code(ret_error, load(loader, rows));
     if (err == UDPA_OK && step != SQLITE_DONE)
@@ -300,30 +269,26 @@ udpai_sqlite_load(udpai_sqlite_db *db,
                   udpa_error **ret_error)
 {
     struct loader loader = {.db = db, .fn = fn, .userdata = userdata, .stats = stats};
-    int64_t now = db->keeps_expired ? 0 : now_us();
     udpai_decoder_init(&loader.decoder);
-    delete_expired(&loader, now);
-    udpa_err err = load_rows(&loader, "SELECT id, number FROM opening ORDER BY serial", now,
+    udpa_err err = load_rows(&loader, "SELECT id, number FROM opening ORDER BY serial",
                              load_opening, ret_error);
     if (err == UDPA_OK)
-        err = load_rows(&loader, "SELECT '', '', epoch, number, is_whole FROM epoch", now,
-                        load_epoch, ret_error);
+        err = load_rows(&loader, "SELECT '', '', epoch, number, is_whole FROM epoch", load_epoch,
+                        ret_error);
     if (err == UDPA_OK)
         err = load_rows(&loader,
                         "SELECT origin, type_url, name, expires_us, secret, digest, data"
-                        " FROM contribution WHERE expires_us = 0 OR expires_us > ?1",
-                        now, load_contribution, ret_error);
+                        " FROM contribution",
+                        load_contribution, ret_error);
     if (err == UDPA_OK)
-        err = load_rows(&loader, "SELECT origin, type_url, prefix FROM mark", now, load_mark,
+        err = load_rows(&loader, "SELECT origin, type_url, prefix FROM mark", load_mark, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT origin, type_url FROM in_use", load_use, ret_error);
+    if (err == UDPA_OK)
+        err = load_rows(&loader, "SELECT origin, type_url, epoch, number, 0 FROM seen", load_epoch,
                         ret_error);
     if (err == UDPA_OK)
-        err = load_rows(&loader, "SELECT origin, type_url FROM in_use", now, load_use, ret_error);
-    if (err == UDPA_OK)
-        err = load_rows(&loader, "SELECT origin, type_url, epoch, number, 0 FROM seen", now,
-                        load_epoch, ret_error);
-    if (err == UDPA_OK)
-        err = load_rows(&loader, "SELECT origin, type_url, name FROM held", now, load_held,
-                        ret_error);
+        err = load_rows(&loader, "SELECT origin, type_url, name FROM held", load_held, ret_error);
     log_skipped(&loader);
     udpai_decoder_done(&loader.decoder);
     udpai_strbuf_done(&loader.openings);

@@ -40,6 +40,8 @@ udpai_cause udpai_store_set_cause(udpai_store *store, udpai_cause cause);
 /* A record, with the next batch of the engine; or another op that is no contribution. Takes
  * references. */
 void udpai_store_note_op(udpai_store *store, const udpai_durable_op *op);
+/* What that batch has by now, the store's, for records to be added; NULL: nothing. */
+udpai_durable_batch *udpai_store_durable(udpai_store *store);
 
 /* Which of a batch's ops are records; from *at = 0 on; NULL: no more. */
 const udpai_durable_op *udpai_audit_next(const udpai_durable_batch *batch, size_t *at);

@@ -137,6 +137,12 @@ udpai_store_forget_origin(udpai_store *store, udpai_origin *origin)
     return true;
 }
 
+udpai_durable_batch *
+udpai_store_durable(udpai_store *store)
+{
+    return store->durable;
+}
+
 udpa_err
 udpai_store_take_durable(udpai_store *store, udpai_durable_batch **ret_batch)
 {

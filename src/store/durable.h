@@ -49,7 +49,8 @@ typedef struct udpai_durable_op {
     uint64_t number;
     bool is_whole;        /* EPOCH: what it began with is all that was meant to be */
     uint64_t deadline_ms; /* PUT: by the node's clock, which is void after a restart; 0: never */
-    int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine */
+    int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine. A DELETE
+                             that is loaded: the same */
     bool is_known;        /* PUT, reported by replicas: this record was reported before as it is */
     bool is_same;         /* PUT: it only renews what is there */
     udpai_cause cause;    /* DELETE */
@@ -87,8 +88,9 @@ void udpai_durable_batch_clear(udpai_durable_batch *batch);
 /* Takes references of its own. */
 udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable_op *op);
 
-/* Receives what was kept, at start: EPOCH, PUT, MARK, USE, SEEN and HOLD ops, borrowed. An error
- * ends the loading.
+/* Receives what was kept, at start: EPOCH, PUT, MARK, USE, SEEN and HOLD ops, borrowed; of a
+ * contribution with an end that cannot be read, a DELETE with that end. What has ended meanwhile is
+ * among them. An error ends the loading.
  *
  * A store has an epoch, which it was given at random when it was empty, and counts its commits: a
  * peer that has seen both knows by them whether what it meets is that store, and no older copy of

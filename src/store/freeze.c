@@ -213,6 +213,29 @@ udpai_store_before_change(udpai_store *store, udpai_store_entry *entry, const ud
         set_restored(entry->more, served);
 }
 
+/* Is it a publisher's, before what is none? */
+static bool
+uncovers_other(const udpai_stored *stored)
+{
+    size_t at = 0;
+    const udpai_stored *other;
+    bool is_any = false;
+    while ((other = udpai_store_next(stored->entry, &at)))
+        if (other != stored && other->origin->rank == UDPAI_ORIGIN_PUBLISHER)
+            return false;
+        else
+            is_any |= other != stored;
+    return is_any && udpai_store_select(stored->entry) == stored;
+}
+
+void
+udpai_store_before_end(udpai_store *store, const udpai_stored *stored)
+{
+    if (!store->has_reported &&
+        (stored->origin->rank != UDPAI_ORIGIN_PUBLISHER || uncovers_other(stored)))
+        udpai_store_before_change(store, stored->entry, NULL);
+}
+
 udpa_err
 udpai_store_restore_frozen(udpai_store *store, udpai_str origin_key, udpa_resource *resource)
 {

@@ -225,8 +225,7 @@ take_out(udpai_store *store, udpai_stored *stored)
 static void
 end_stored(udpai_store *store, udpai_stored *stored, bool is_left)
 {
-    if (stored->origin->rank != UDPAI_ORIGIN_PUBLISHER)
-        udpai_store_before_change(store, stored->entry, NULL);
+    udpai_store_before_end(store, stored);
     udpai_store_drop_absence(store, stored, true);
     unkeep(store, stored);
     udpai_store_remember(store, stored->entry, stored->resource, is_left);

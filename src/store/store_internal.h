@@ -328,10 +328,12 @@ uint64_t udpai_store_reported_deadline(const udpai_store_entry *entry);
 
 /* freeze.c: that of what was restored; NULL without memory. */
 udpai_origin *udpai_store_frozen_origin(udpai_store *store);
-/* Before a contribution that is no publisher's is put, or (NULL) goes. */
+/* Before one that is no publisher's is put, or (NULL) what is effective goes. */
 void udpai_store_before_change(udpai_store *store,
                                udpai_store_entry *entry,
                                const udpa_resource *coming);
+/* Before any contribution goes: of a publisher's, only what it uncovers may have to wait. */
+void udpai_store_before_end(udpai_store *store, const udpai_stored *stored);
 /* Nothing waits any more; before the store is freed. */
 void udpai_store_forget_frozen(udpai_store *store);
 

@@ -3,6 +3,7 @@
 """The audit as an operator and an auditor meet it: what is in it, by whom; in the database, a file and journald; over
 restarts, crashes and a full disk; and what becomes of a file that somebody has changed."""
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -10,13 +11,17 @@ import re
 import resource
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import time
 
 from product import PATIENCE_S, admin_page, check, main, wait_for
 
 GOOD, REFUSED, MISTAKE = range(3)
 STRING = 'google.protobuf.StringValue'
+TRIGGER = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room for a record'); END"
+KEPT = "SELECT count(*) FROM contribution WHERE name = 'com.acme/d' AND origin LIKE 'publisher:%'"
 
 
 def resource_of(name, value):
@@ -54,6 +59,23 @@ class Node:
               f'{done.returncode}\n{done.stdout}{done.stderr}')
         return done.stderr if status else done.stdout
 
+    def kill(self):
+        self.process.process.send_signal(signal.SIGKILL)
+        self.process.process.wait()
+
+    def lease(self, *names):
+        return self.ctl('apply', '-f', '-', text='---\n'.join(lease_of(name) for name in names))
+
+    def let_expire(self):
+        """The clock passes while the node is down."""
+        with contextlib.closing(sqlite3.connect(self.data / 'udpa.db')) as database, database:
+            database.execute('UPDATE contribution SET expires_us = 1 WHERE expires_us > 0')
+
+    def ended(self):
+        """Behind a publication, which is committed after it."""
+        self.publish('com.acme/barrier', str(time.monotonic()))
+        return [one['name'] for one in self.records('--limit', '1000') if one['action'] == 'end']
+
     def publish(self, name, value, status=GOOD):
         return self.ctl('apply', '-f', '-', status=status, text=resource_of(name, value))
 
@@ -62,6 +84,10 @@ class Node:
 
     def page(self, path, *more):
         return admin_page(self.process, path, *more)
+
+
+def lease_of(name):
+    return f'ttl: 3600s\n{resource_of(name, "leased")}'
 
 
 def lines_of(path):
@@ -207,6 +233,54 @@ def test_store_full(test):
     check('what was accepted is recorded, and no more', names == {f'com.acme/r{i}' for i in range(done)}, names)
 
 
+def test_ended(test):
+    """What has ended while the node was down is recorded once, however often it is started."""
+    node = Node(test, 'leases', {})
+    node.lease('com.acme/a', 'com.acme/b')
+    node.publish('com.acme/c', '1')
+    node.kill()
+    node.start()
+    check('what has time left stays', not node.ended() and 'com.acme/a' in node.ctl('get'))
+    node.kill()
+    node.let_expire()
+    for number in range(2):
+        node.start()
+        check(f'start {number}: it is recorded', sorted(node.ended()) == ['com.acme/a', 'com.acme/b'], node.ended())
+        served = node.ctl('get')
+        check('and not served', 'com.acme/c' in served and 'com.acme/a' not in served, served)
+        node.kill()
+    node.start()
+    last = [one for one in node.records() if one['action'] == 'end'][-1]
+    check('as while the node is up', last['actor'] == 'node' and last['proven'] and last['node'] == 'leases' and
+          last['reason'] == 'its ttl has ended' and last['type'].endswith(STRING), last)
+    test_ended_unwritten(node)
+
+
+def test_ended_unwritten(node):
+    """A database that takes no record: then what the record is of stays, too, until one can be written."""
+    node.lease('com.acme/d')
+    node.kill()
+    node.let_expire()
+    with contextlib.closing(sqlite3.connect(node.data / 'udpa.db')) as database:
+        database.execute(TRIGGER)
+        database.commit()
+    node.start()
+    wait_for('that it cannot be kept is logged', lambda: 'could not keep' in node.process.text())
+    check('nothing is recorded', not node.records('--name', 'com.acme/d')[1:])
+    check('it is served no more', 'com.acme/d' not in node.ctl('get'))
+    node.kill()
+    with contextlib.closing(sqlite3.connect(node.data / 'udpa.db')) as database:
+        check('it is still kept', database.execute(KEPT).fetchone() == (1,))
+        database.execute('DROP TRIGGER full')
+        database.commit()
+    for number in range(2):
+        node.start()
+        check(f'start {number}: it is recorded', node.ended().count('com.acme/d') == 1, node.ended())
+        node.kill()
+    with contextlib.closing(sqlite3.connect(node.data / 'udpa.db')) as database:
+        check('it is kept no more', database.execute(KEPT).fetchone() == (0,))
+
+
 def test_journald(test):
     path = test.work / 'journald'
     journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -236,6 +310,7 @@ def test_off(test):
 
 def body(test):
     test_records(test)
+    test_ended(test)
     test_memory(test)
     test_full(test)
     test_store_full(test)

@@ -37,8 +37,10 @@ forget(fed_disk *disk, udpai_durable_kind kind, const udpai_durable_op *op)
     bool all = op->kind == UDPAI_DURABLE_FORGET_ORIGIN;
     for (size_t i = disk->n; i-- > 0;) {
         udpai_durable_op *kept = &disk->items[i];
+        bool is_kind =
+            kept->kind == kind || (kept->kind == UDPAI_DURABLE_DELETE && kind == UDPAI_DURABLE_PUT);
         if (!same(kept->origin, op->origin) ||
-            (!all && (kept->kind != kind || !same(url_in(kept), url_in(op)) ||
+            (!all && (!is_kind || !same(url_in(kept), url_in(op)) ||
                       (kind != UDPAI_DURABLE_SEEN && kind != UDPAI_DURABLE_EPOCH &&
                        !udpai_str_eq(key_of(kept), key_of(op))))))
             continue;
@@ -76,4 +78,28 @@ fed_disk_done(fed_disk *disk)
     for (size_t i = 0; i < disk->n; i++)
         unref_op(&disk->items[i]);
     udpai_vector_done(disk);
+}
+
+bool
+fed_disk_has(const fed_disk *disk, const char *name)
+{
+    for (size_t i = 0; i < disk->n; i++) {
+        const udpai_durable_op *op = &disk->items[i];
+        if ((op->kind == UDPAI_DURABLE_PUT || op->kind == UDPAI_DURABLE_DELETE) &&
+            udpai_str_eq(key_of(op), udpai_str_from(name)))
+            return true;
+    }
+    return false;
+}
+
+/* As an engine reports it. */
+void
+fed_disk_damage(fed_disk *disk, size_t at)
+{
+    udpai_durable_op *op = &disk->items[at];
+    udpai_str name = key_of(op);
+    op->kind = UDPAI_DURABLE_DELETE;
+    op->type = udpa_bytes_ref(udpai_resource_type(op->resource));
+    assert_ok(udpa_bytes_new(&op->name, name.data, name.len));
+    op->resource = udpa_resource_unref(op->resource);
 }

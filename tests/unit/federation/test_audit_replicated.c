@@ -80,11 +80,8 @@ what_others_record_is_kept_here(void **state)
 }
 
 static void
-the_janitor_records_what_ends(void **state)
+others_put_lease(fed_bed *bed)
 {
-    fed_bed *bed = *state;
-    (void)arrive_audited(bed);
-    tell_members(bed, "aa", 0);
     udpai_durable_batch *batch = new_batch();
     udpa_resource *resource =
         RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .authority = "acme",
@@ -92,12 +89,55 @@ the_janitor_records_what_ends(void **state)
     add_put(batch, ALICE, resource, bed->wall_us + 30000000);
     tell_change(bed, batch, false);
     flush(bed);
+}
+
+static void
+assert_end_is_proposed_in_time(fed_bed *bed)
+{
     for (int i = 0; i < 60 && n_proposals == 0; i++)
         fed_advance(bed, 1000);
-    assert_true(n_proposals > 0);
+    assert_int_equal(n_proposals, 1);
     assert_non_null(
         strstr(record_at(proposals[0].batch, 0), "{\"action\":\"end\",\"actor\":\"node\""));
     assert_non_null(strstr(record_at(proposals[0].batch, 0), "its ttl has ended"));
+    assert_string_equal(record_at(proposals[0].batch, 1), "");
+}
+
+static void
+the_janitor_records_what_ends(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive_audited(bed);
+    tell_members(bed, "aa", 0);
+    others_put_lease(bed);
+    assert_end_is_proposed_in_time(bed);
+}
+
+/* None of them decides by its clock at the start: it has its ttl once more, and the janitor ends
+ * it. */
+static void
+what_ends_while_all_are_down_is_recorded_by_the_janitor(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive_audited(bed);
+    others_put_lease(bed);
+    bed->wall_us += (int64_t)3600 * 1000000;
+    n_kept_records = 0;
+    restart(bed);
+    tell_state(bed, UDPAI_REPLICATION_CURRENT);
+    assert_value(bed, "CDS", "x", "1");
+    assert_int_equal(n_kept_records, 0);
+    assert_int_equal(n_proposals, 0);
+    tell_members(bed, "aa", 0);
+    assert_end_is_proposed_in_time(bed);
+    commit_all(bed);
+    assert_value(bed, "CDS", "x", "");
+    assert_int_equal(n_kept_records, 1);
+    restart(bed);
+    tell_members(bed, "aa", 0);
+    fed_advance(bed, 60000);
+    assert_int_equal(n_kept_records, 1);
+    assert_int_equal(n_proposals, 0);
 }
 
 static void
@@ -125,8 +165,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        audit_test(a_record_is_proposed_with_its_change), audit_test(what_lost_is_recorded_anew),
-        audit_test(what_others_record_is_kept_here),      audit_test(the_janitor_records_what_ends),
+        audit_test(a_record_is_proposed_with_its_change),
+        audit_test(what_lost_is_recorded_anew),
+        audit_test(what_others_record_is_kept_here),
+        audit_test(the_janitor_records_what_ends),
+        audit_test(what_ends_while_all_are_down_is_recorded_by_the_janitor),
         audit_test(what_is_done_here_is_proposed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

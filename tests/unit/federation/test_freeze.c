@@ -194,6 +194,59 @@ it_holds_after_a_restart(void **state)
     assert_string_equal(text, "");
 }
 
+/* A source has x, too; both end in 5 s. */
+static void
+freeze_leases(fed_bed *bed)
+{
+    bed->config.has_audit = true;
+    uint64_t session = begin(bed);
+    fed_publish(bed, 'a', "CDS", "x=2 !");
+    udpa_resource *leases[] = {
+        RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 5000),
+        RESOURCE("com.acme/y", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 5000),
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(leases); i++)
+        assert_string_equal(fed_put(bed, session, leases[i], false), "");
+    freeze(bed, "com.acme");
+    bed->audit[0] = '\0';
+}
+
+static void
+assert_uncovers_nothing(fed_bed *bed, bool is_recorded)
+{
+    assert_served(bed, "x", "1");
+    assert_served(bed, "y", "");
+    assert_int_equal(strstr(bed->audit, "com.acme/x") != NULL, is_recorded);
+    assert_int_equal(strstr(bed->audit, "com.acme/y") != NULL, is_recorded);
+    assert_int_equal(udpai_node_n_waiting(bed->node), 1);
+    bed->audit[0] = '\0';
+}
+
+static void
+what_ends_uncovers_nothing(void **state)
+{
+    fed_bed *bed = *state;
+    freeze_leases(bed);
+    fed_advance(bed, 6000);
+    assert_uncovers_nothing(bed, true);
+    thaw(bed, "com.acme");
+    assert_served(bed, "x", "2");
+}
+
+static void
+what_ends_while_the_node_is_down_uncovers_nothing(void **state)
+{
+    fed_bed *bed = *state;
+    freeze_leases(bed);
+    bed->wall_us += (int64_t)6 * 1000000;
+    for (int i = 0; i < 2; i++) {
+        fed_restart(bed);
+        assert_uncovers_nothing(bed, i == 0);
+    }
+    thaw(bed, "com.acme");
+    assert_served(bed, "x", "2");
+}
+
 static void
 note_problem(void *userdata, const char *text)
 {
@@ -271,6 +324,8 @@ main(void)
         fed_test(what_a_source_changes_waits),
         fed_test(freezes_may_overlap),
         fed_test(it_holds_after_a_restart),
+        fed_test(what_ends_uncovers_nothing),
+        fed_test(what_ends_while_the_node_is_down_uncovers_nothing),
         fed_test(operators_are_shown_it),
         fed_test(what_is_no_freeze_is_refused),
         fed_test(without_memory_all_or_nothing_is_frozen),
