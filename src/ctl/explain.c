@@ -2,9 +2,7 @@
 /* explain: why a resource is served, or not, and who has it. Nothing is computed for it: the node
  * is asked what get --all-origins, wait, status and auth can-i ask. With --follow it is asked again
  * each second, and shown whole whenever something of it has changed. */
-#include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/time_text.h"
@@ -13,6 +11,7 @@
 #include "ctl/ask.h"
 #include "ctl/commands.h"
 #include "ctl/explain_view.h"
+#include "ctl/interrupt.h"
 #include "ctl/show.h"
 #include "loop/clock.h"
 #include "model/resource.h"
@@ -179,24 +178,6 @@ explain_once(udpai_cli *cli, udpai_cli_requests *requests)
 
 #define ASK_AGAIN_S 1
 
-static volatile sig_atomic_t is_interrupted;
-
-static void
-on_signal(int number)
-{
-    (void)number;
-    is_interrupted = 1;
-}
-
-/* Not while the loop of the connection has handlers of its own. */
-static void
-wait_a_while(void)
-{
-    const struct timespec time = {.tv_sec = ASK_AGAIN_S};
-    if (!is_interrupted)
-        (void)nanosleep(&time, NULL); /* a signal ends it */
-}
-
 typedef struct following {
     char *shown; /* as JSON, which has no ages; NULL: nothing was */
 } following;
@@ -238,12 +219,10 @@ show_if_changed(following *self, const udpai_cli *cli, const udpai_cli_explanati
 static udpai_cli_exit
 follow(udpai_cli *cli, udpai_cli_requests *requests)
 {
-    const struct sigaction action = {.sa_handler = on_signal};
     following self = {0};
     udpai_cli_exit result = UDPAI_CLI_GOOD;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    while (result == UDPAI_CLI_GOOD && !is_interrupted) {
+    udpai_ctl_catch_interrupts();
+    while (result == UDPAI_CLI_GOOD && !udpai_ctl_is_interrupted()) {
         udpai_cli_explanation explained = {.client = udpai_ctl_options_of(cli->options)->client};
         result = ask(cli, requests, &explained);
         if (result == UDPAI_CLI_GOOD)
@@ -254,10 +233,10 @@ follow(udpai_cli *cli, udpai_cli_requests *requests)
             result = udpai_cli_connect(cli);
         }
         if (result == UDPAI_CLI_GOOD)
-            wait_a_while();
+            udpai_ctl_wait_s(ASK_AGAIN_S);
     }
     udpai_free(self.shown);
-    return is_interrupted ? UDPAI_CLI_GOOD : result;
+    return udpai_ctl_is_interrupted() ? UDPAI_CLI_GOOD : result;
 }
 
 udpai_cli_exit

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top: rates, times, streams, sources, and the clients that are most behind, again and again. */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -14,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "ctl/commands.h"
+#include "ctl/interrupt.h"
 #include "ctl/page.h"
 #include "ctl/top_view.h"
 #include "loop/clock.h"
@@ -36,32 +34,6 @@ typedef struct watching {
     bool is_redrawn;     /* the terminal is; else each block is behind the one before */
     bool was_drawn;
 } watching;
-
-static volatile sig_atomic_t is_interrupted;
-
-static void
-on_signal(int number)
-{
-    (void)number;
-    is_interrupted = 1;
-}
-
-/* It ends between two blocks, and as what was asked for. */
-static void
-catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
-static void
-wait_interval(const watching *self)
-{
-    const struct timespec time = {.tv_sec = (time_t)self->options->look.interval_s};
-    if (!is_interrupted)
-        (void)nanosleep(&time, NULL); /* a signal ends it */
-}
 
 /* ---- asking ---- */
 
@@ -190,8 +162,8 @@ watch(watching *self)
     udpai_cli_exit result = fetch(self);
     bool is_last = false;
     while (result == UDPAI_CLI_GOOD && !is_last) {
-        wait_interval(self);
-        if (is_interrupted)
+        udpai_ctl_wait_s(self->options->look.interval_s);
+        if (udpai_ctl_is_interrupted())
             break;
         result = fetch(self);
         if (result == UDPAI_CLI_GOOD && are_clients_due(self))
@@ -226,9 +198,10 @@ watch_page(watching *self)
     udpai_cli_exit result = show_page(self, &is_there);
     if (result == UDPAI_CLI_GOOD && !is_there)
         return watch(self);
-    while (result == UDPAI_CLI_GOOD && !self->options->look.is_once && !is_interrupted) {
-        wait_interval(self);
-        if (!is_interrupted)
+    while (result == UDPAI_CLI_GOOD && !self->options->look.is_once &&
+           !udpai_ctl_is_interrupted()) {
+        udpai_ctl_wait_s(self->options->look.interval_s);
+        if (!udpai_ctl_is_interrupted())
             result = show_page(self, &is_there);
     }
     return result;
@@ -243,10 +216,10 @@ udpai_ctl_top_command(udpai_cli *cli)
         udpai_cli_complain("top takes no arguments: udpactl top, or udpactl top --once");
         return UDPAI_CLI_MISTAKE;
     }
-    catch_signals();
+    udpai_ctl_catch_interrupts();
     bool is_json = options->common.format == UDPAI_CLI_JSON;
     udpai_cli_exit result = is_json ? watch_page(&self) : watch(&self);
     drop_page(&self.newest);
     udpai_cli_top_clients_done(&self.clients);
-    return result;
+    return udpai_ctl_is_interrupted() ? UDPAI_CLI_GOOD : result;
 }
