@@ -16,6 +16,8 @@ typedef struct udpai_cli_layout {
     bool is_descending;
     bool is_sorted;             /* a table had this column; written by udpai_cli_table_done() */
     UDPAI_VECTOR(char *) heads; /* of all tables, while sort_by is given; written by the same */
+    size_t *widths; /* of columns at the least, if the terminal has room, and then those that they
+                     * have: of rows that come below others; borrowed; NULL: none */
 } udpai_cli_layout;
 
 /* Frees what tables have written into it. */

@@ -24,7 +24,7 @@ static column
 measure(const udpai_cli_table *table, size_t index)
 {
     size_t n_texts = 0, n_numbers = 0, n = table->n_columns;
-    column self = {0};
+    column self = {.width = table->layout->widths ? table->layout->widths[index] : 0};
     for (size_t first = 0; first + n <= table->cells.n; first += n) {
         const udpai_cli_cell *cell = cell_at(table, first, index);
         bool is_head = first == 0;
@@ -113,6 +113,8 @@ udpai_cli_table_write(const udpai_cli_table *table, udpai_strbuf *out)
         columns[i] = measure(table, i);
     if (layout->n_columns && !layout->is_wide)
         fit(columns, table->n_columns, layout->n_columns);
+    for (size_t i = 0; layout->widths && i < table->n_columns; i++)
+        layout->widths[i] = columns[i].width;
     if (!layout->without_heads)
         put_row(out, table, 0, columns);
     for (size_t i = 0; i < udpai_cli_table_n_rows(table); i++)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/audit_view.h"
 
+#include <stdio.h>
+
 #include "codec/reader.h"
 #include "codec/tree.h"
 
 #define BEGIN "{\"records\":["
-#define NEXT "],\"next\":"
 
-static const char *const heads[] = {"TIME",    "ACTION",     "ACTOR", "TYPE",   "NAME",
-                                    "VERSION", "GENERATION", "RULE",  "REASON", "NODE",
-                                    "PEER",    "ADDRESS",    "SEQ"};
+static const char *const heads[UDPAI_CTL_AUDIT_COLUMNS_MAX] = {
+    "TIME", "ACTION", "ACTOR", "TYPE", "NAME",    "VERSION", "GENERATION",
+    "RULE", "REASON", "NODE",  "PEER", "ADDRESS", "SEQ"};
 static const char *const short_heads[] = {"TIME", "ACTION",  "ACTOR", "TYPE",
                                           "NAME", "VERSION", "RULE",  "REASON"};
 
@@ -22,16 +23,43 @@ without_comma(udpai_str line)
     return (udpai_str){line.data, line.len - has_comma};
 }
 
-/* "],"next":12}" or "]}" */
-static bool
-read_end(udpai_str line, uint64_t *ret_next)
+/* NULL: it is no object, or there is no memory, which *ret_err tells. */
+static const udpai_tree *
+read_object(udpai_str text, udpai_documents **ret_documents, udpa_err *ret_err)
 {
-    udpai_str head = UDPAI_STR(NEXT);
-    if (udpai_str_eq(line, UDPAI_STR("]}")))
-        return true;
-    if (!udpai_str_starts(line, head) || line.data[line.len - 1] != '}')
-        return false;
-    return udpai_str_number((udpai_str){line.data + head.len, line.len - head.len - 1}, ret_next);
+    const udpai_source source = {.name = "/audit", .text = text, .format = UDPAI_FORMAT_JSON};
+    *ret_err = udpai_documents_read(ret_documents, &source, NULL);
+    return *ret_err == UDPA_OK && (*ret_documents)->roots.n == 1 ? (*ret_documents)->roots.items[0]
+                                                                 : NULL;
+}
+
+static bool
+take_number(const udpai_tree *end, const char *key, uint64_t *ret_number)
+{
+    udpai_str text = udpai_tree_text(end, key);
+    return text.len == 0 || udpai_str_number(text, ret_number);
+}
+
+/* "],"table":"a1","newest":20,"next":12}" or less */
+static bool
+read_end(udpai_str line, udpai_ctl_audit_page *page)
+{
+    udpai_strbuf object = {0};
+    udpai_documents *documents = NULL;
+    udpa_err err;
+    size_t n_skipped = line.len > 1 && line.data[1] == ',' ? 2 : 1;
+    udpai_strbuf_putc(&object, '{');
+    udpai_strbuf_str(&object, (udpai_str){line.data + n_skipped, line.len - n_skipped});
+    const udpai_tree *end = read_object(udpai_strbuf_view(&object), &documents, &err);
+    udpai_str table = udpai_tree_text(end, "table");
+    bool is_good = end && table.len < sizeof(page->table) &&
+                   take_number(end, "next", &page->next) &&
+                   take_number(end, "newest", &page->newest);
+    if (is_good)
+        (void)snprintf(page->table, sizeof(page->table), "%.*s", (int)table.len, table.data);
+    udpai_documents_free(documents);
+    udpai_strbuf_done(&object);
+    return is_good;
 }
 
 bool
@@ -43,7 +71,7 @@ udpai_ctl_audit_page_read(udpai_str text, udpai_ctl_audit_page *ret_page)
         return false;
     while (udpai_str_cut(&rest, '\n', &line)) {
         if (line.len && line.data[0] == ']')
-            return read_end(line, &ret_page->next) && rest.len == 0;
+            return read_end(line, ret_page) && rest.len == 0;
         if (!line.len || !udpai_vector_push(&ret_page->records, without_comma(line)))
             return false;
     }
@@ -102,12 +130,9 @@ add_fields(udpai_cli_table *table, const udpai_tree *record, bool is_wide)
 void
 udpai_ctl_audit_add(udpai_cli_table *table, udpai_str record, bool is_wide)
 {
-    const udpai_source source = {.name = "/audit", .text = record, .format = UDPAI_FORMAT_JSON};
     udpai_documents *documents = NULL;
-    udpa_err err = udpai_documents_read(&documents, &source, NULL);
-    const udpai_tree *root =
-        err == UDPA_OK && documents->roots.n == 1 ? documents->roots.items[0] : NULL;
-    add_fields(table, root, is_wide);
+    udpa_err err;
+    add_fields(table, read_object(record, &documents, &err), is_wide);
     table->failed |= err == UDPA_ERR_NOMEM;
     udpai_documents_free(documents);
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "cli/client.h"
 #include "cli/table.h"
+#include "ctl/interrupt.h"
 #include "endpoint/exposure.h"
 #include "model/server_list.h"
 #include "transport/grpc/stream_thread.h"
@@ -48,6 +49,13 @@ on_body(char *data, size_t one, size_t n, void *userdata)
     if (!self->is_too_large)
         udpai_strbuf_append(text, data, n);
     return self->is_too_large || udpai_strbuf_failed(text) ? 0 : n;
+}
+
+static int
+on_progress(void *userdata, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    (void)userdata, (void)a, (void)b, (void)c, (void)d;
+    return udpai_ctl_is_interrupted(); /* ends the request */
 }
 
 #define SET(option, value)                                                                         \
@@ -160,6 +168,8 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
     SET(CURLOPT_USERAGENT, "udpactl");
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, self);
+    SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    SET(CURLOPT_NOPROGRESS, 0L);
     if (body) {
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
@@ -223,7 +233,8 @@ report_failure(request *self, CURLcode code)
     if (!was_reached)
         note_tried(self, code);
     self->goes_on = !was_reached && self->has_next;
-    if (self->goes_on)
+    bool is_silent = options->failures == UDPAI_CTL_FAILURES_SILENT || udpai_ctl_is_interrupted();
+    if (self->goes_on || (is_silent && !self->is_too_large))
         return UDPAI_CLI_NO_CONNECTION;
     if (code == CURLE_OPERATION_TIMEDOUT) {
         udpai_cli_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
@@ -239,7 +250,8 @@ report_failure(request *self, CURLcode code)
                            *self->words ? self->words : curl_easy_strerror(code));
     else
         udpai_cli_complain("cannot ask %s", self->tried->data ? self->tried->data : self->server);
-    note_where(self);
+    if (options->failures == UDPAI_CTL_FAILURES_WITH_HELP)
+        note_where(self);
     return UDPAI_CLI_NO_CONNECTION;
 }
 
@@ -301,6 +313,8 @@ ask_one(request *self, const char *path, const udpai_strbuf *body)
     udpai_strbuf_done(&self->url);
     udpai_tls_files_done(&self->files);
     udpai_token_file_free(self->token);
+    if (result == UDPAI_CLI_GOOD)
+        self->answer->server = UDPAI_TAKE(self->server);
     udpai_free(self->server);
     return result;
 }
@@ -341,6 +355,8 @@ udpai_ctl_http_refused(const udpai_ctl_options *options,
                        const char *hint)
 {
     udpai_strbuf words = {0};
+    if (options->failures == UDPAI_CTL_FAILURES_SILENT && answer->status >= UDPAI_CTL_SERVER_ERROR)
+        return UDPAI_CLI_REFUSED;
     udpai_ctl_answer_words(answer, &words);
     if (answer->status == NOT_FOUND && words.len && strstr(words.data, ELSEWHERE)) {
         udpai_cli_complain("%s has no pages of administration: give --admin unix:PATH or "
@@ -372,4 +388,5 @@ void
 udpai_ctl_answer_done(udpai_ctl_answer *answer)
 {
     udpai_strbuf_done(&answer->text);
+    udpai_free(answer->server);
 }

@@ -6,14 +6,19 @@
 #include "base/strbuf.h"
 #include "ctl/options.h"
 
+/* From this status on the node cannot answer now. */
+#define UDPAI_CTL_SERVER_ERROR 500
+
 typedef struct udpai_ctl_answer {
     long status;
     udpai_strbuf text;
+    char *server; /* which of --http has answered; owned; NULL: none has */
 } udpai_ctl_answer;
 
 /* Asks --http for a path: POST with this JSON as its body, GET without one. There is an answer, of
- * whatever status, if the result is UDPAI_CLI_GOOD; else the reason was printed. To be followed by
- * udpai_ctl_answer_done() in any case. */
+ * whatever status, if the result is UDPAI_CLI_GOOD; else the reason was printed, as far as
+ * options->failures asks for that, or it was interrupted. To be followed by udpai_ctl_answer_done()
+ * in any case. */
 udpai_cli_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
                                   const char *path,
                                   const udpai_strbuf *body,

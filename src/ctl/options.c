@@ -96,7 +96,8 @@ static const struct argp_option known_options[] = {
      1},
     {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
      "wait: go on when a client rejects it, instead of ending at once", 1},
-    {"follow", FOLLOW, NULL, 0, "events: go on with what comes; explain: show each change", 1},
+    {"follow", FOLLOW, NULL, 0, "audit, events: go on with what comes; explain: show each change",
+     1},
     {"for", FOR, "CLIENT", 0,
      "explain: whether this client has it: its node id, identity, or address", 1},
     {"tree", TREE, NULL, 0, "clients: those of all downstream nodes, too", 1},
@@ -264,9 +265,12 @@ check_own(const udpai_ctl_options *given,
           const udpai_ctl_verb *verb,
           const struct argp_state *state)
 {
-    if (given->is_following && strcmp(verb->name, "events") != 0 &&
+    bool is_audit = strcmp(verb->name, "audit") == 0;
+    if (given->is_following && !is_audit && strcmp(verb->name, "events") != 0 &&
         strcmp(verb->name, "explain") != 0)
-        argp_error(state, "--follow goes with events and explain");
+        argp_error(state, "--follow goes with audit, events and explain");
+    if (given->is_following && is_audit && given->common.output.sort_by)
+        argp_error(state, "--follow shows records as they come: --sort-by cannot sort them");
     if (given->client && strcmp(verb->name, "explain") != 0)
         argp_error(state, "--for goes with explain");
     if (given->is_of_tree && strcmp(verb->name, "clients") != 0)

@@ -11,9 +11,17 @@
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
 
+/* What is printed of a page that could not be asked for. */
+typedef enum udpai_ctl_failures {
+    UDPAI_CTL_FAILURES_WITH_HELP, /* where else it may be */
+    UDPAI_CTL_FAILURES_ALONE,     /* it has been there */
+    UDPAI_CTL_FAILURES_SILENT,    /* that was printed before */
+} udpai_ctl_failures;
+
 /* NULL anywhere: not given. */
 typedef struct udpai_ctl_options {
     udpai_cli_options common;
+    udpai_ctl_failures failures;
     char *http_of_server; /* owned: of --server; NULL: it was given otherwise */
     bool validates;
     uint64_t wait_ms; /* for acknowledgements */
@@ -21,7 +29,7 @@ typedef struct udpai_ctl_options {
     uint64_t at_least;
     const char *at_least_text; /* as given */
     bool is_removed, is_waiting, despite_refusals;
-    bool is_following;     /* events */
+    bool is_following;     /* audit, events, explain */
     bool with_own_session; /* status, clients */
     bool lists_all;        /* client: what is as it should be, too */
     bool freezes_all;      /* freeze: endpoints and secrets, too */

@@ -284,7 +284,7 @@ static const udpai_ctl_verb verbs[] = {
      .takes = UDPAI_CTL_TAKES_FORMAT,
      .tables = SORTED_TABLES,
      .summary = "who has changed what, and when",
-     .usage = "audit [--since TIME] [--name NAME]\naudit verify FILE...",
+     .usage = "audit [--since TIME] [--name NAME] [--follow]\naudit verify FILE...",
      .text = "Show the last records of the node: publications and removals with the identity\n"
              "and the rule, what an administrator has done, reloads, and what the node has\n"
              "removed by itself. verify: files of audit.file, in the order in which they were\n"
@@ -294,6 +294,7 @@ static const udpai_ctl_verb verbs[] = {
              "  --identity NAME        by this one; stars stand for anything\n"
              "  --name NAME            about this resource; stars stand for anything\n"
              "  --limit N              at most so many (default 100; with --since all)\n"
+             "  --follow               go on with those that come, until SIGINT\n"
              "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
              "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
              "\n"

@@ -14,15 +14,16 @@
 /* Records of several replicas are in the order of etcd, not of their clocks. */
 #define CLOCKS_DIFFER_US ((int64_t)300 * 1000000)
 #define USAGE                                                                                      \
-    "usage: /audit?limit=NUMBER&after=SEQ or before=SEQ&since=SECONDS&identity=PATTERN&"           \
-    "name=PATTERN; limit is at most 1000, since counts from 1970, patterns may have stars, all "   \
-    "can be left out"
+    "usage: /audit?limit=NUMBER&after=SEQ&table=ID or before=SEQ&since=SECONDS&identity=PATTERN&"  \
+    "name=PATTERN; limit is at most 1000, after counts in this table (another one: from its "      \
+    "first record), since counts from 1970, patterns may have stars, all can be left out"
 
 typedef struct question {
     uint64_t limit, after, before, since;
     bool is_forward;
     udpai_str identity, name; /* empty: any */
-    char identity_room[TEXT_MAX], name_room[TEXT_MAX];
+    udpai_str table;          /* empty: this one */
+    char identity_room[TEXT_MAX], name_room[TEXT_MAX], table_room[TEXT_MAX];
 } question;
 
 /* ---- the question ---- */
@@ -48,6 +49,7 @@ take_part(question *asked, udpai_str part)
         return part.len == 0 || take_number(part, UDPAI_STR("limit="), &asked->limit) ||
                take_number(part, UDPAI_STR("before="), &asked->before) ||
                take_number(part, UDPAI_STR("since="), &asked->since) ||
+               take_text(part, UDPAI_STR("table="), asked->table_room, &asked->table) ||
                take_text(part, UDPAI_STR("identity="), asked->identity_room, &asked->identity) ||
                take_text(part, UDPAI_STR("name="), asked->name_room, &asked->name);
     return true;
@@ -64,7 +66,8 @@ read_question(udpai_str form, question *ret_asked)
         is_good &= take_part(ret_asked, part);
     } while (has_more);
     return is_good && ret_asked->limit >= 1 && ret_asked->limit <= LIMIT_MAX &&
-           !(ret_asked->is_forward && ret_asked->before);
+           !(ret_asked->is_forward && ret_asked->before) &&
+           (ret_asked->is_forward || !ret_asked->table.len);
 }
 
 /* ---- the answer ---- */
@@ -75,7 +78,7 @@ struct answer {
     udpai_strbuf *text;
     size_t n_looks, n;
     int64_t since_us;
-    int64_t last; /* record that was looked at */
+    int64_t last, newest; /* records that were looked at */
     bool has_more;
 };
 
@@ -96,6 +99,8 @@ take_row(void *userdata, const udpai_audit_row *row)
     }
     answer->n_looks++;
     answer->last = row->seq;
+    if (answer->newest < row->seq)
+        answer->newest = row->seq;
     if (row->at_us < answer->since_us)
         return asked->is_forward || row->at_us > answer->since_us - CLOCKS_DIFFER_US;
     if (!fits(asked->identity, row->actor) || !fits(asked->name, row->name))
@@ -124,6 +129,18 @@ open_table(udpai_audit_page *page, udpa_error **ret_error)
     return udpai_audit_table_open(&page->table, plan->state_directory, ret_error);
 }
 
+/* From where to go on. There may be less than before, if the database was restored. */
+static udpa_err
+find_newest(udpai_audit_page *page, struct answer *answer, udpa_error **ret_error)
+{
+    int64_t last = 0, after = (int64_t)answer->asked->after;
+    if (answer->n_looks || !after)
+        return UDPA_OK;
+    udpa_err err = udpai_audit_table_last(page->table, &last, ret_error);
+    answer->newest = last < after ? last : after;
+    return err;
+}
+
 udpa_err
 udpai_audit_page_read(udpai_audit_page *page,
                       udpai_str form,
@@ -142,12 +159,17 @@ udpai_audit_page_read(udpai_audit_page *page,
         .text = text,
         .since_us = (int64_t)(asked.since * 1000000),
     };
+    if (asked.table.len && !udpai_str_eq(asked.table, udpai_str_from(answer.table)))
+        asked.after = 0;
     udpai_strbuf_puts(text, "{\"records\":[");
     err = asked.is_forward ? udpai_audit_table_read(page->table, (int64_t)asked.after, take_row,
                                                     &answer, ret_error)
                            : udpai_audit_table_read_back(page->table, (int64_t)asked.before,
                                                          take_row, &answer, ret_error);
-    udpai_strbuf_puts(text, "\n]");
+    if (err == UDPA_OK)
+        err = find_newest(page, &answer, ret_error);
+    udpai_strbuf_printf(text, "\n],\"table\":\"%s\",\"newest\":%" PRId64, answer.table,
+                        answer.newest);
     if (answer.has_more)
         udpai_strbuf_printf(text, ",\"next\":%" PRId64, answer.last);
     udpai_strbuf_puts(text, "}\n");

@@ -18,8 +18,10 @@ typedef struct udpai_audit_page {
 void udpai_audit_page_done(udpai_audit_page *page);
 
 /* @p form: of limit, after, before, since (seconds since 1970), identity and name (with stars).
- * With `before` or without both the newest come first. The answer: "records", and "next", which is
- * what to ask for as `before` or `after`; no "next": there are no more. */
+ * With `before` or without both the newest come first. The answer: "records"; "table", its id;
+ * "newest", the record up to which this was looked at: what comes is `after` that, of the same
+ * `table`, for another one counts anew; and "next", which is what to ask for as `before` or
+ * `after`: there is more. */
 udpa_err udpai_audit_page_read(udpai_audit_page *page,
                                udpai_str form,
                                udpai_strbuf *text,
