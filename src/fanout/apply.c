@@ -133,6 +133,7 @@ static void
 commit(udpai_item *item, const udpai_change *change, size_t n_joining)
 {
     udpa_resource *before = item->resource;
+    udpai_coalesced_count(item, change);
     udpai_set_hash hash_before = udpai_item_alone(item);
     set_item(item, change);
     change_hashes(item, hash_before, udpai_item_alone(item));
@@ -235,6 +236,7 @@ udpa_err
 udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place)
 {
     size_t n = udpai_change_set_size(changes);
+    fanout->n_applied++;
     for (; *place < PASSES * n; ++*place) {
         const udpai_change *change = udpai_change_set_at(changes, *place % n);
         size_t pass = pass_of(change);

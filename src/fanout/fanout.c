@@ -33,6 +33,12 @@ udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *optio
 }
 
 void
+udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters)
+{
+    fanout->meters = meters;
+}
+
+void
 udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata)
 {
     fanout->interest = interest;

@@ -10,6 +10,7 @@
 
 #include "base/wheel.h"
 #include "fanout/body.h"
+#include "metrics/meters.h"
 #include "model/types.h"
 #include "store/change_set.h"
 #include "store/settled.h"
@@ -52,6 +53,8 @@ UDPA_DEFINE_CLEANUP(udpai_fanout, udpai_fanout_free)
 /* Others from now on. What is there and over a limit stays; what is waited for is not longer or
  * shorter for it. */
 void udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *options);
+/* It counts there, which must outlive it; before it has anything. */
+void udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters);
 void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
 /* May subscribers of this visibility see the resource? Without one: all may. */
 typedef bool (*udpai_may_see_fn)(void *userdata,

@@ -51,6 +51,7 @@ struct udpai_topic {
     udpai_list views;
     size_t n_subscriptions;
     size_t n_state_subscriptions;
+    udpai_meter *coalesced;                     /* NULL: they are not counted */
     udpai_map kept_removals;                    /* see kept_removals.h */
     UDPAI_VECTOR(udpai_wildcard_use) wildcards; /* how many subscriptions have each */
 };
@@ -59,7 +60,9 @@ struct udpai_fanout {
     udpai_wheel *wheel;
     udpai_fanout_options options;
     udpai_map topics;
-    uint64_t seq; /* of the last change, over all topics */
+    udpai_meters *meters; /* NULL: nothing is counted */
+    uint64_t seq;         /* of the last change, over all topics */
+    uint64_t n_applied;   /* calls that apply change sets */
     uint64_t stamp;
     udpai_settled *settled;
     uint64_t settled_nr; /* of all that there were */
@@ -138,6 +141,12 @@ static inline bool
 udpai_cursor_in_window(const udpai_cursor *cursor, uint64_t seq)
 {
     return seq > cursor->window_from && seq <= cursor->window_to;
+}
+
+static inline bool
+udpai_cursor_was_sent(const udpai_cursor *cursor, uint64_t seq)
+{
+    return seq <= cursor->low || udpai_cursor_in_window(cursor, seq);
 }
 
 struct udpai_subscription {
@@ -267,6 +276,12 @@ void
 udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool subscribed);
 /* A node asks once more for what is not there. */
 void udpai_interest_again(const udpai_subscription *subscription, udpai_item *item);
+
+/* ---- coalesced.c ---- */
+
+/* Before the item is changed: has it a change that this one replaces, and that some subscriber was
+ * not sent? */
+void udpai_coalesced_count(const udpai_item *item, const udpai_change *change);
 
 /* ---- due.c: what must still be sent ---- */
 

@@ -48,6 +48,8 @@ udpai_topic_get(udpai_fanout *fanout, udpai_str type_url)
     topic->fanout = fanout;
     topic->url = udpai_bytes_cstring(type_url);
     topic->rank = udpai_type_rank(type_url);
+    if (fanout->meters)
+        topic->coalesced = udpai_meters_get(fanout->meters, UDPAI_METRIC_COALESCED, type_url);
     udpai_map_init(&topic->items, item_key);
     udpai_map_init(&topic->aliases, alias_key);
     udpai_map_init(&topic->prefixes, prefix_key);

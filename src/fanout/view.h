@@ -48,6 +48,8 @@ struct udpai_view {
     udpai_list bodies; /* composed ones, the newest first */
     size_t n_bodies;
     uint64_t stamp;
+    const udpai_subscription *slowest; /* of those that it has, … */
+    uint64_t slowest_in;               /* … in this call that applies changes; coalesced.c */
     udpai_list in_idle;
     udpai_timer linger;
     udpai_map filters;   /* by node, those that leave out nothing but what came from it; */

@@ -9,12 +9,6 @@
 
 #define PREFIXES_MAX 1024 /* of a subscription; each is held against all others */
 
-static bool
-was_sent(const udpai_cursor *cursor, uint64_t seq)
-{
-    return seq <= cursor->low || (seq > cursor->window_from && seq <= cursor->window_to);
-}
-
 /* May the subscriber have been sent the item through what it looked through, and not yet its
  * removal? If the item has changed before, it may have been sent what it was then. */
 static bool
@@ -23,7 +17,7 @@ has_through(udpai_filtered_view filtered, const udpai_cursor *cursor, const udpa
     udpai_position position = udpai_filtered_view_position(filtered, item);
     switch (position.kind) {
     case UDPAI_POSITION_LIVE:
-        return was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
+        return udpai_cursor_was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
                item->previous_seq;
     case UDPAI_POSITION_REMOVED:
         return position.seq > cursor->tombstones;
@@ -37,7 +31,8 @@ bool
 udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item)
 {
     return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) &&
-           !was_sent(&subscription->cursor, udpai_item_payload_seq(item, subscription));
+           !udpai_cursor_was_sent(&subscription->cursor,
+                                  udpai_item_payload_seq(item, subscription));
 }
 
 /* What it has looked through, and does not any more. */
@@ -91,7 +86,8 @@ mark_new_items(udpai_subscription *subscription,
         udpai_item *item = filtered.view->live.slots[i].item;
         if (!item || udpai_filtered_view_hides(filtered, item))
             continue;
-        bool has = udpai_filtered_view_is_live(old, item) && was_sent(cursor, item->seq);
+        bool has =
+            udpai_filtered_view_is_live(old, item) && udpai_cursor_was_sent(cursor, item->seq);
         if (!has)
             err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
@@ -151,9 +147,9 @@ hand_over_to_names(udpai_subscription *subscription,
         if (before.kind == UDPAI_POSITION_NONE ||
             udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item))
             continue;
-        bool brought =
-            was_there ? was_sent(cursor, item->seq) && !udpai_pending_of_item(subscription, item)
-                      : before.seq <= cursor->tombstones;
+        bool brought = was_there ? udpai_cursor_was_sent(cursor, item->seq) &&
+                                       !udpai_pending_of_item(subscription, item)
+                                 : before.seq <= cursor->tombstones;
         if (brought) /* with some delivery up to now */
             udpai_name_sub_set_turn(sub, subscription->n_turns);
         if (brought && !was_there && !udpai_list_linked(&sub->pending.node))

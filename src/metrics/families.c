@@ -15,7 +15,7 @@ static const udpai_metric_label_info labels[UDPAI_LABELS] = {
     [UDPAI_LABEL_REASON] = {"reason", 8},
     [UDPAI_LABEL_SOURCE] = {"source", 100}, /* and types beside those that the program knows: */
     [UDPAI_LABEL_TYPE] = {"type", 100},
-    [UDPAI_LABEL_TYPE_OF_TIMES] = {"type", 50},
+    [UDPAI_LABEL_TYPE_OF_FEWER] = {"type", 50},
     [UDPAI_LABEL_USE] = {"use", 8},
     [UDPAI_LABEL_VERSION] = {"version", 1},
     [UDPAI_LABEL_WORKER] = {"worker", 64},
@@ -30,7 +30,7 @@ udpai_metric_label_info_of(udpai_metric_label label)
 bool
 udpai_metric_label_is_type(udpai_metric_label label)
 {
-    return label == UDPAI_LABEL_TYPE || label == UDPAI_LABEL_TYPE_OF_TIMES;
+    return label == UDPAI_LABEL_TYPE || label == UDPAI_LABEL_TYPE_OF_FEWER;
 }
 
 /* With "other". */

@@ -36,7 +36,7 @@ typedef enum udpai_metric_label {
     UDPAI_LABEL_REASON,
     UDPAI_LABEL_SOURCE,
     UDPAI_LABEL_TYPE,
-    UDPAI_LABEL_TYPE_OF_TIMES, /* the same; each value has many series */
+    UDPAI_LABEL_TYPE_OF_FEWER, /* the same, of which fewer have series of their own */
     UDPAI_LABEL_USE,
     UDPAI_LABEL_VERSION,
     UDPAI_LABEL_WORKER,

@@ -73,11 +73,13 @@
     X(ACKS, COUNTER, TYPE, PROCESSES, "udpa_acks", "Deliveries that their peer has acknowledged.") \
     X(NACKS, COUNTER, TYPE, PROCESSES, "udpa_nacks",                                               \
       "Deliveries that their peer has answered with a NACK.")                                      \
+    X(COALESCED, COUNTER, TYPE_OF_FEWER, PROCESSES, "udpa_coalesced_changes",                      \
+      "Changes that a newer one has replaced before the slowest subscriber was sent them.")        \
     X(UNANSWERED_STREAMS, GAUGE, NONE, PROCESSES, "udpa_unanswered_streams",                       \
       "Streams of clients that have not answered all that they were sent.")                        \
     X(OLDEST_UNANSWERED, LARGEST, NONE, LARGEST, "udpa_oldest_unanswered_seconds",                 \
       "How long the slowest client has not answered what it was sent.")                            \
-    X(PROPAGATION_TIME, HISTOGRAM, TYPE_OF_TIMES, NODE, "udpa_propagation_seconds",                \
+    X(PROPAGATION_TIME, HISTOGRAM, TYPE_OF_FEWER, NODE, "udpa_propagation_seconds",                \
       "From the commit of a change until the last of its clients has acknowledged it.")            \
     X(PROPAGATIONS, COUNTER, OUTCOME, NODE, "udpa_propagations",                                   \
       "Changes: acknowledged by all, nacked by one, clients gone, or open after 60 s.")            \

@@ -91,6 +91,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_debts_init(&hub->debts, wheel, hub->meters);
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
+    udpai_fanout_set_meters(hub->fanout, hub->meters);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
     udpai_event_forwarder_init(&hub->forwarder, hub);
