@@ -7,6 +7,7 @@
 #include "federation/source.h"
 #include "federation/source_dynamic.h"
 #include "federation/sync.h"
+#include "store/fill.h"
 #include "store/freeze.h"
 
 static const udpai_str none;
@@ -124,6 +125,8 @@ udpai_node_put_metrics(const udpai_node *node, udpai_metric_snapshot *snapshot)
     const udpai_store_fill fill = udpai_store_fill_of(store);
     udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("resources"), fill.resources);
     udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("bytes"), fill.bytes);
+    udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("namespace"), fill.name_space);
+    udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("publisher"), fill.publisher);
     udpai_metric_put(snapshot, UDPAI_METRIC_LOOPS, none, (double)udpai_node_n_loops(node));
     udpai_metric_put(snapshot, UDPAI_METRIC_ACL_DENIALS, none, (double)udpai_node_n_denied(node));
     udpai_metric_put(snapshot, UDPAI_METRIC_SIGNATURES_REJECTED, none,

@@ -349,9 +349,9 @@ def metrics_page(root):
         '',
         'No label has the name, identity or address of a client, or of a resource. `type` is a type URL: of those',
         'that the program does not know the first 100 (of a histogram, and of coalesced changes, 50) have series of',
-        'their own, and all later ones are `other`. So are sources beyond the first 100; `source` is the name of a configured source, or the',
-        'path of a directory, and dynamic sources, and those of client groups, are added up as `(dynamic)` and',
-        '`(client groups)`. `code` is a status of gRPC, such as `permission_denied`. `reason` is, of connections, the',
+        'their own, and all later ones are `other`. So are sources beyond the first 100; `source` is the name of a',
+        'configured source, or the path of a directory, and dynamic sources, and those of client groups, are added up',
+        'as `(dynamic)` and `(client groups)`. `code` is a status of gRPC, such as `permission_denied`. `reason` is, of connections, the',
         'limit that was reached, or `memory`; of handshakes `certificate`, `protocol`, `closed`, `timeout` or',
         '`proxy_head`. Both are counted at the sockets for gRPC, unless the transport is GRPC_CORE.',
     ]
@@ -360,7 +360,7 @@ def metrics_page(root):
             lines += ['', f'## {row["section"].capitalize()}', '']
             continue
         label = f', by `{row["label"].split("_")[0].lower()}`' if row['label'] != 'NONE' else ''
-        lines += [f'- **`{row["name"]}{SUFFIX.get(row["kind"], "")}`** ({row["kind"].lower().replace("largest", "gauge")}{label}; '
+        lines += [f'- **`{row["name"]}{SUFFIX.get(row["kind"], "")}`** ({row["kind"].lower().replace("largest", "gauge").replace("ratio", "gauge")}{label}; '
                   f'{COUNTED[row["source"]]})', f'  {escape(row["help"])}']
     return '\n'.join(lines) + '\n'
 

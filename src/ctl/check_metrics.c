@@ -155,6 +155,53 @@ check_files(const checking *self)
     }
 }
 
+/* By the label of udpa_limit_used_ratio; that of the open files is looked at above. */
+static const struct limit {
+    const char *label, *where, *action;
+} limits[] = {
+    {"streams", "of streams",
+     "raise limits.max_streams, or add workers or a node: at the limit new streams are rejected"},
+    {"connections", "of connections",
+     "raise limits.max_streams, or add workers or a node: at the limit new connections are closed"},
+    {"views", "of selections",
+     "raise limits.max_views, or have clients subscribe to the same namespaces: at the limit new "
+     "selections are rejected"},
+    {"resources", "of resources of the node",
+     "remove some, or raise limits.max_resources: at the limit publications are rejected"},
+    {"bytes", "of bytes of the node",
+     "remove resources, or raise limits.max_bytes: at the limit publications are rejected"},
+    {"namespace", "of the fullest namespace",
+     "remove resources, or raise limits.max_resources_per_namespace or "
+     "limits.max_bytes_per_namespace: at the limit new resources in it are rejected"},
+    {"publisher", "of the fullest publisher",
+     "have it remove resources, or raise limits.max_resources_per_publisher or "
+     "limits.max_bytes_per_publisher: at the limit its new resources are rejected"},
+};
+
+static const struct limit *
+find_limit(udpai_str label)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(limits); i++)
+        if (udpai_str_eq(label, udpai_str_from(limits[i].label)))
+            return &limits[i];
+    return NULL;
+}
+
+static void
+check_limits(const checking *self)
+{
+    size_t at = 0;
+    const udpai_cli_series *series;
+    while ((series = udpai_cli_page_next(self->page, "udpa_limit_used_ratio", &at))) {
+        const struct limit *limit = find_limit(series->label);
+        if (!limit || series->value < FULL_WARNING)
+            continue;
+        udpai_ctl_findings_add(self->findings,
+                               LEVEL(series->value >= FULL_ERROR, "limit", limit->action),
+                               limit->where, "%.0f %% are used", fmin(series->value, 10) * 100);
+    }
+}
+
 static void
 check_disk(const checking *self)
 {
@@ -232,6 +279,7 @@ udpai_ctl_check_metrics(udpai_ctl_findings *findings,
     check_clock(&self);
     check_disk(&self);
     check_files(&self);
+    check_limits(&self);
     check_etcd(&self);
     check_workers(&self);
     check_store(&self);

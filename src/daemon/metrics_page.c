@@ -39,6 +39,15 @@ put(udpai_metric_snapshot *to, udpai_metric metric, uint64_t value)
 
 /* ---- processes ---- */
 
+/* Workers may have as many as the node. */
+static void
+put_open_files(udpai_metric_snapshot *to, uint64_t n)
+{
+    if (udpai_process_max_fds())
+        udpai_metric_put(to, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("open_files"),
+                         (double)n / (double)udpai_process_max_fds());
+}
+
 static void
 put_process(udpai_metric_snapshot *to)
 {
@@ -54,8 +63,7 @@ put_process(udpai_metric_snapshot *to)
         put(to, UDPAI_METRIC_PROCESS_OPEN_FDS, facts.n_fds);
     if (udpai_process_max_fds()) {
         put(to, UDPAI_METRIC_PROCESS_MAX_FDS, udpai_process_max_fds());
-        udpai_metric_put(to, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("open_files"),
-                         (double)facts.n_fds / (double)udpai_process_max_fds());
+        put_open_files(to, facts.n_fds);
     }
 }
 
@@ -71,8 +79,10 @@ put_worker(udpai_metric_snapshot *to, const udpai_worker_facts *worker)
         return;
     udpai_metric_put(to, UDPAI_METRIC_WORKER_CPU, label, facts.cpu_seconds);
     udpai_metric_put(to, UDPAI_METRIC_WORKER_RESIDENT, label, (double)facts.resident_bytes);
-    if (facts.n_fds)
+    if (facts.n_fds) {
         udpai_metric_put(to, UDPAI_METRIC_WORKER_OPEN_FDS, label, (double)facts.n_fds);
+        put_open_files(to, facts.n_fds);
+    }
 }
 
 /* ---- certificates ---- */

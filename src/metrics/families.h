@@ -23,6 +23,7 @@ typedef enum udpai_metric_kind {
     UDPAI_METRIC_COUNTER,
     UDPAI_METRIC_GAUGE,
     UDPAI_METRIC_LARGEST, /* a gauge; of several values that of the largest counts */
+    UDPAI_METRIC_RATIO,   /* the same; meters count millionths */
     UDPAI_METRIC_HISTOGRAM,
 } udpai_metric_kind;
 

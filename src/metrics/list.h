@@ -168,8 +168,8 @@
       "Attempts to send spans to the collector that have failed.")                                 \
     X(TRACE_QUEUE, GAUGE, NONE, NODE, "udpa_trace_queue_bytes",                                    \
       "Spans that wait for the collector.")                                                        \
-    X(LIMIT_USED, GAUGE, LIMIT, NODE, "udpa_limit_used_ratio",                                     \
-      "How much of a limit is used, from 0 to 1; open_files is that of the operating system.")     \
+    X(LIMIT_USED, RATIO, LIMIT, LARGEST, "udpa_limit_used_ratio",                                  \
+      "How much of a limit is used, from 0 to 1, by what uses most of it.")                        \
     /* replicas */                                                                                 \
     X(REPLICA_IS_CURRENT, GAUGE, NONE, NODE, "udpa_replica_is_current",                            \
       "Whether this replica has all that etcd has committed.")                                     \

@@ -80,6 +80,16 @@ udpai_meter_set(udpai_meter *meter, uint64_t value)
         atomic_store_explicit(&meter->values[0], value, memory_order_relaxed);
 }
 
+#define UDPAI_METRIC_RATIO_ONE 1000000 /* what a meter of a ratio has for 1 */
+
+/* Of a ratio: so many of so many; 0: there is no limit. */
+static inline void
+udpai_meter_set_ratio(udpai_meter *meter, uint64_t used, uint64_t limit)
+{
+    double ratio = limit ? (double)used / (double)limit : 0;
+    udpai_meter_set(meter, (uint64_t)(ratio * UDPAI_METRIC_RATIO_ONE));
+}
+
 /* Of a gauge, which nobody takes more from than was added. */
 static inline void
 udpai_meter_subtract(udpai_meter *meter, uint64_t n)

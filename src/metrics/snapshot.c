@@ -120,6 +120,13 @@ set(udpai_metric_snapshot *snapshot, udpai_metric metric, udpai_str label)
     return sample;
 }
 
+static bool
+is_of_largest(udpai_metric metric)
+{
+    udpai_metric_kind kind = udpai_metric_family_of(metric)->kind;
+    return kind == UDPAI_METRIC_LARGEST || kind == UDPAI_METRIC_RATIO;
+}
+
 void
 udpai_metric_put(udpai_metric_snapshot *snapshot,
                  udpai_metric metric,
@@ -128,8 +135,12 @@ udpai_metric_put(udpai_metric_snapshot *snapshot,
 {
     assert(udpai_metric_family_of(metric)->kind != UDPAI_METRIC_HISTOGRAM);
     udpai_metric_sample *sample = set(snapshot, metric, label);
-    if (sample)
+    if (!sample)
+        return;
+    if (!is_of_largest(metric))
         sample->values[0] += value;
+    else if (value > sample->values[0])
+        sample->values[0] = value;
 }
 
 /* Without memory, or of what is not counted, it is left out. */
@@ -155,12 +166,13 @@ void
 udpai_metric_snapshot_take(void *snapshot, const udpai_reading *reading)
 {
     const udpai_metric_family *family = udpai_metric_family_of(reading->metric);
-    udpai_metric_sample *sample = set(snapshot, reading->metric, reading->label);
-    if (sample && family->kind == UDPAI_METRIC_LARGEST) {
-        double value = (double)reading->values[0];
-        sample->values[0] = value > sample->values[0] ? value : sample->values[0];
+    if (is_of_largest(reading->metric)) {
+        double unit = family->kind == UDPAI_METRIC_RATIO ? UDPAI_METRIC_RATIO_ONE : 1;
+        udpai_metric_put(snapshot, reading->metric, reading->label,
+                         (double)reading->values[0] / unit);
         return;
     }
+    udpai_metric_sample *sample = set(snapshot, reading->metric, reading->label);
     for (size_t i = 0; sample && i < udpai_metric_n_values(reading->metric); i++)
         sample->values[i] += family->kind == UDPAI_METRIC_GAUGE
                                  ? (double)(int64_t)reading->values[i]

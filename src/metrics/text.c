@@ -158,9 +158,8 @@ static void
 put_head(const writer *self, udpai_metric metric)
 {
     static const char *const kinds[] = {
-        [UDPAI_METRIC_COUNTER] = "counter",
-        [UDPAI_METRIC_GAUGE] = "gauge",
-        [UDPAI_METRIC_LARGEST] = "gauge",
+        [UDPAI_METRIC_COUNTER] = "counter",     [UDPAI_METRIC_GAUGE] = "gauge",
+        [UDPAI_METRIC_LARGEST] = "gauge",       [UDPAI_METRIC_RATIO] = "gauge",
         [UDPAI_METRIC_HISTOGRAM] = "histogram",
     };
     bool is_open = self->format == UDPAI_METRIC_OPENMETRICS;

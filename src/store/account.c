@@ -2,6 +2,7 @@
 /* How much room is taken by each namespace, each origin, all publishers, and all there is. Every
  * contribution is counted in each of them, and so is what was reported and has no contribution any
  * more until its removal is reported; what would go beyond a limit of one is rejected. */
+#include "store/fill.h"
 #include "store/store_internal.h"
 
 #include <stdio.h>
@@ -276,6 +277,8 @@ udpai_store_fill_of(const udpai_store *store)
     return (udpai_store_fill){
         .resources = share(limit.used.n, store->options.max_resources),
         .bytes = share(limit.used.bytes, store->options.max_bytes),
+        .name_space = udpai_fullest_percent(&store->fullest_namespace) / 100.0,
+        .publisher = udpai_fullest_percent(&store->fullest_publisher) / 100.0,
     };
 }
 
@@ -485,11 +488,14 @@ udpai_store_unstage(udpai_store *store,
 static void
 count(udpai_store *store, udpai_origin *origin, const udpa_resource *resource, count_fn change)
 {
-    change(&find_account(store, resource)->use, resource);
+    udpai_namespace_use *account = find_account(store, resource);
+    change(&account->use, resource);
     change(&origin->use, resource);
     change(&store->use, resource);
     if (is_publisher(origin))
         change(&store->publishers, resource);
+    udpai_store_note_fill_of_namespace(store, account);
+    udpai_store_note_fill_of_origin(store, origin);
 }
 
 void
@@ -552,4 +558,5 @@ udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_c
     } else if (!was_publisher && is_publisher(origin)) {
         add_all(&store->publishers, &origin->use);
     }
+    udpai_store_note_fill_of_origin(store, origin);
 }

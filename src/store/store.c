@@ -50,6 +50,7 @@ void
 udpai_store_set_options(udpai_store *store, const udpai_store_options *options)
 {
     store->options = *options;
+    udpai_store_note_fills(store);
 }
 
 void

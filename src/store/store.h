@@ -383,13 +383,6 @@ void udpai_store_set_loading(udpai_store *store, bool loading);
 
 size_t udpai_store_n_contributions(const udpai_store *store);
 
-/* What all contributions take of the limits for the node, without what it states of itself; from 0
- * to 1, and above where more was kept than is allowed now. */
-typedef struct udpai_store_fill {
-    double resources, bytes;
-} udpai_store_fill;
-
-udpai_store_fill udpai_store_fill_of(const udpai_store *store);
 /* Of these, such as stay though their time is over. */
 size_t udpai_store_n_overdue(const udpai_store *store);
 /* Names and numbers of effective resources of each type; until false is returned. */

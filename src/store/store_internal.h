@@ -4,23 +4,13 @@
 #define UDPAI_STORE_INTERNAL_H
 
 #include "base/map.h"
+#include "store/account.h"
 #include "store/freeze.h"
 #include "store/store.h"
 
 typedef struct udpai_store_type udpai_store_type;
 typedef struct udpai_store_entry udpai_store_entry;
 typedef struct udpai_stored udpai_stored;
-
-/* So many resources, and bytes of them. */
-typedef struct udpai_use {
-    size_t n, n_held; /* held back: removed, but not reported as that */
-    uint64_t bytes;
-} udpai_use;
-
-/* What stagings will change of such a use. */
-typedef struct udpai_staged_use {
-    int64_t n, bytes;
-} udpai_staged_use;
 
 /* The end of a contribution that has a ttl. */
 typedef struct udpai_expiry {
@@ -118,18 +108,12 @@ struct udpai_origin {
     udpai_list contributions;
     size_t n_contributions, n_variants, n_aliased; /* variants among them, and those with aliases */
     udpai_use use;
+    unsigned percent; /* of the limit of a publisher; of others 0 */
     udpai_staged_use staged;
     udpai_list idle;    /* in the store's list since it last had nothing */
     udpai_map absences; /* udpai_absent, by contribution */
     UDPAI_VECTOR(udpai_absence_count) absence_counts;
 };
-
-typedef struct udpai_namespace_use {
-    udpa_bytes *name;
-    udpai_use use;
-    udpai_staged_use staged;
-    size_t n_staged; /* so many changes are staged */
-} udpai_namespace_use;
 
 typedef struct udpai_floors {
     udpai_list list; /* oldest first */
@@ -176,6 +160,7 @@ struct udpai_store {
     size_t n_overdue;          /* of these: their time is over, and they stay */
     udpai_use use, publishers; /* of all, and of publishers among them */
     udpai_staged_use staged;   /* of publishers: nobody else stages */
+    udpai_fullest fullest_namespace, fullest_publisher;
     udpai_applying applying;
     udpai_durable_batch *durable;
     bool durable_incomplete; /* something did not get into the batch */
@@ -230,49 +215,6 @@ udpai_stored *udpai_store_find_stored(const udpai_store *store,
                                       const udpai_origin *origin,
                                       udpai_str type_url,
                                       udpai_str name);
-
-/* account.c: how much room is taken. */
-/* Is there room for the resource in the place of what the origin has in this entry? Then its
- * namespace has an account: charge it, or close the account again. */
-udpa_err udpai_store_make_room(udpai_store *store,
-                               const udpai_store_entry *entry,
-                               const udpai_origin *origin,
-                               const udpa_resource *resource,
-                               udpa_error **ret_error);
-/* Closes the account of the resource's namespace if nothing is in it. */
-void udpai_store_close_account(udpai_store *store, const udpa_resource *resource);
-void udpai_store_charge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
-void udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
-/* What was reported takes room until its removal is reported, unless a contribution is it. Cannot
- * fail while its namespace holds something. */
-udpa_err udpai_store_hold_reported(udpai_store *store, udpai_store_entry *entry);
-void udpai_store_let_go_reported(udpai_store *store, udpai_store_entry *entry);
-/* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
-void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
-
-/* The same of what is staged: in the place of `before` (NULL: of nothing). On success it takes room
- * until udpai_store_unstage() with the same. */
-udpa_err udpai_store_stage_put(udpai_store *store,
-                               udpai_origin *origin,
-                               udpa_resource *resource,
-                               const udpa_resource *before,
-                               udpai_staged_use *ret_use,
-                               udpa_error **ret_error);
-/* What was staged: is less than a tenth left of a limit that it meets, or not enough if each of so
- * many replicas has staged as much as this one? */
-bool udpai_store_is_scarce(const udpai_store *store,
-                           const udpai_origin *origin,
-                           const udpa_resource *staged,
-                           unsigned n_replicas);
-/* The origin has this, and will not have it any more. */
-void udpai_store_stage_removal(udpai_store *store,
-                               udpai_origin *origin,
-                               const udpa_resource *held,
-                               udpai_staged_use *ret_use);
-void udpai_store_unstage(udpai_store *store,
-                         udpai_origin *origin,
-                         const udpa_resource *resource,
-                         const udpai_staged_use *use);
 
 /* generation.c */
 /* Can the generations of two resources of one authority be compared? */

@@ -27,7 +27,8 @@ LABEL = re.compile(r'\[UDPAI_LABEL_(\w+)\] = \{"(\w*)"')
 FOREIGN = {'up': set(), 'ALERTS': {'alertname', 'alertstate'}}
 COMMON = {'job', 'instance'}
 SEVERITIES = ('critical', 'warning')
-SUFFIXES = {'COUNTER': ('_total',), 'GAUGE': ('',), 'LARGEST': ('',), 'HISTOGRAM': ('_bucket', '_sum', '_count')}
+SUFFIXES = {'COUNTER': ('_total',), 'GAUGE': ('',), 'LARGEST': ('',), 'RATIO': ('',),
+            'HISTOGRAM': ('_bucket', '_sum', '_count')}
 
 
 def known_series(root):

@@ -23,9 +23,17 @@ udpai_addresses_init(udpai_addresses *all, size_t max, size_t max_per_address)
     udpai_map_init(&all->by_name, key_of);
     udpai_list_init(&all->left);
     all->n = all->n_left = 0;
+    all->used = NULL;
     all->max = max;
     all->max_per_address = max_per_address;
     return pthread_mutex_init(&all->mutex, NULL) == 0 ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+static void
+show_used(udpai_addresses *all)
+{
+    if (all->used)
+        udpai_meter_set_ratio(all->used, all->n, all->max);
 }
 
 static void
@@ -59,6 +67,16 @@ udpai_addresses_set_max(udpai_addresses *all, size_t max, size_t max_per_address
     pthread_mutex_lock(&all->mutex);
     all->max = max;
     all->max_per_address = max_per_address;
+    show_used(all);
+    pthread_mutex_unlock(&all->mutex);
+}
+
+void
+udpai_addresses_set_meter(udpai_addresses *all, udpai_meter *used)
+{
+    pthread_mutex_lock(&all->mutex);
+    all->used = used;
+    show_used(all);
     pthread_mutex_unlock(&all->mutex);
 }
 
@@ -126,6 +144,7 @@ enter(udpai_addresses *all,
     }
     address->n++;
     all->n++;
+    show_used(all);
     *ret_address = address;
     return UDPA_OK;
 }
@@ -159,6 +178,7 @@ udpai_addresses_leave(udpai_address *address, uint64_t now_ms)
     udpai_addresses *all = address->all;
     pthread_mutex_lock(&all->mutex);
     all->n--;
+    show_used(all);
     if (--address->n == 0) {
         address->left_ms = now_ms;
         udpai_list_append(&all->left, &address->in_left);

@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "metrics/meters.h"
 #include "transport/admission.h"
 
 /* So many at once, and so many more with each second. */
@@ -43,13 +44,16 @@ struct udpai_addresses {
     udpai_list left; /* without connections; those that left first come first */
     size_t n_left;
     size_t n, max, max_per_address; /* of connections; some more than max are for local users */
+    udpai_meter *used;              /* how much of max; NULL: nobody asks */
 };
 
 udpa_err udpai_addresses_init(udpai_addresses *all, size_t max, size_t max_per_address);
 void udpai_addresses_done(udpai_addresses *all);
-/* Others from now on; connections that are there stay. */
+/* Shows there how many connections there are of those that there may be. */
+void udpai_addresses_set_meter(udpai_addresses *all, udpai_meter *used);
 /* Are there as many as there may be, of whomever they are? */
 bool udpai_addresses_are_full(udpai_addresses *all);
+/* Others from now on; connections that are there stay. */
 void udpai_addresses_set_max(udpai_addresses *all, size_t max, size_t max_per_address);
 /* A connection of this peer, by its identity, if it has one here; to be left. @p ret_n: how many of
  * it there are now. UDPA_ERR_LIMIT: there are too many. */

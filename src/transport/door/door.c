@@ -165,6 +165,8 @@ make_parts(udpai_door *door, const udpai_door_options *options)
         return err;
     err = udpai_acceptor_meters_init(&door->meters);
     if (err == UDPA_OK)
+        udpai_addresses_set_meter(&door->addresses, door->meters.used);
+    if (err == UDPA_OK)
         err = udpai_inbox_init(&door->arrivals, udpai_door_wake, door);
     if (err == UDPA_OK)
         err = udpai_inbox_init(&door->answers, udpai_door_wake, door);

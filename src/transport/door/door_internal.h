@@ -104,9 +104,10 @@ typedef enum udpai_connection_refusal {
     UDPAI_CONNECTION_REFUSALS,
 } udpai_connection_refusal;
 
-/* Added to by udpai_meter_add_shared() alone. */
+/* Added to by udpai_meter_add_shared() alone; `used` is set under the mutex of the addresses. */
 typedef struct udpai_acceptor_meters {
     udpai_meters *all;
+    udpai_meter *used;
     udpai_meter *handshakes, *failed[UDPAI_HANDSHAKE_FAILURES], *refused[UDPAI_CONNECTION_REFUSALS];
 } udpai_acceptor_meters;
 

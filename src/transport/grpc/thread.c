@@ -216,17 +216,41 @@ udpai_thread_woken(udpai_stream_thread *thread)
     on_requests(&thread->requests_wake.tag, true);
 }
 
+typedef struct turn_meters {
+    udpai_meter *turns, *streams, *views;
+} turn_meters;
+
+static turn_meters
+turn_meters_of(udpai_meters *meters)
+{
+    return (turn_meters){
+        .turns = udpai_meters_get(meters, UDPAI_METRIC_STREAM_THREAD_TURN, (udpai_str){0}),
+        .streams = udpai_meters_get(meters, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("streams")),
+        .views = udpai_meters_get(meters, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("views")),
+    };
+}
+
+/* What is known anyhow is put where others read it. */
+static void
+show(const udpai_stream_thread *thread, const turn_meters *meters)
+{
+    udpai_meter_set_ratio(meters->streams, thread->admission.n, thread->admission.max);
+    udpai_meter_set_ratio(meters->views, udpai_fanout_n_views(udpai_hub_fanout(thread->hub)),
+                          udpai_hub_settings(thread->hub)->fanout.max_views);
+}
+
 static void *
 run(void *userdata)
 {
     udpai_stream_thread *thread = userdata;
-    udpai_meter *turns = udpai_meters_get(udpai_hub_meters(thread->hub),
-                                          UDPAI_METRIC_STREAM_THREAD_TURN, (udpai_str){0});
+    const turn_meters meters = turn_meters_of(udpai_hub_meters(thread->hub));
+    show(thread, &meters);
     while (udpai_queue_turn(thread)) {
         udpai_write_round(thread);
+        show(thread, &meters);
         uint64_t woken_ns = atomic_load_explicit(&thread->woken_ns, memory_order_relaxed);
         if (UDPAI_MEASURES)
-            udpai_meter_observe(turns, (udpai_monotonic_ns() - woken_ns) / 1000);
+            udpai_meter_observe(meters.turns, (udpai_monotonic_ns() - woken_ns) / 1000);
     }
     if (thread->stopped)
         thread->stopped(thread->userdata);

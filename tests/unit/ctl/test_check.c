@@ -99,6 +99,25 @@ limits_are_near(void **state)
                    "error    disk of the state directory: 100 % are used");
     expect_of_page("udpa_replica_etcd_size_bytes 9\nudpa_replica_etcd_quota_bytes 10\n",
                    "warning  etcd database: 90 % are used: 0.000 of 0.000 GiB; compact");
+    expect_of_page("udpa_limit_used_ratio{limit=\"streams\"} 0.79\n"
+                   "udpa_limit_used_ratio{limit=\"connections\"} 0.79\n"
+                   "udpa_limit_used_ratio{limit=\"open_files\"} 0.9\n" /* is looked at by itself */
+                   "udpa_limit_used_ratio{limit=\"other\"} 0.9\n",
+                   NULL);
+    expect_of_page("udpa_limit_used_ratio{limit=\"streams\"} 0.8\n",
+                   "warning  limit of streams: 80 % are used; raise limits.max_streams, or");
+    expect_of_page("udpa_limit_used_ratio{limit=\"connections\"} 0.95\n",
+                   "error    limit of connections: 95 % are used; raise limits.max_streams, or");
+    expect_of_page("udpa_limit_used_ratio{limit=\"views\"} 0.9\n",
+                   "warning  limit of selections: 90 % are used; raise limits.max_views");
+    expect_of_page("udpa_limit_used_ratio{limit=\"resources\"} 1.5\n",
+                   "error    limit of resources of the node: 150 % are used; remove some");
+    expect_of_page("udpa_limit_used_ratio{limit=\"bytes\"} 0.85\n",
+                   "warning  limit of bytes of the node: 85 % are used; remove resources");
+    expect_of_page("udpa_limit_used_ratio{limit=\"namespace\"} 0.9\n",
+                   "warning  limit of the fullest namespace: 90 % are used; remove resources");
+    expect_of_page("udpa_limit_used_ratio{limit=\"publisher\"} 1\n",
+                   "error    limit of the fullest publisher: 100 % are used; have it remove");
     expect_number("udpa_replica_etcd_has_alarm", 0, NULL);
     expect_number("udpa_replica_etcd_has_alarm", 1, "error    etcd: has an alarm");
 }

@@ -75,6 +75,31 @@ meters_of_several_threads_are_added_up(void **state)
 }
 
 static void
+of_a_ratio_the_largest_counts(void **state)
+{
+    UDPA_AUTO(udpai_metric_snapshot_free) udpai_metric_snapshot *snapshot = NULL;
+    UDPA_AUTO(udpai_meters_free) udpai_meters *meters = NULL;
+    (void)state;
+    assert_ok(udpai_meters_new(&meters));
+    assert_ok(udpai_metric_snapshot_new(&snapshot));
+    udpai_meter *streams = udpai_meters_get(meters, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("streams"));
+    udpai_metric_snapshot_begin(snapshot, 1);
+    udpai_meter_set_ratio(streams, 3, 4);
+    udpai_meters_read(meters, udpai_metric_snapshot_take, snapshot);
+    udpai_meter_set_ratio(streams, 1, 4);
+    udpai_meters_read(meters, udpai_metric_snapshot_take, snapshot);
+    assert_true(value_of(snapshot, UDPAI_METRIC_LIMIT_USED, "streams") == 0.75);
+    udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("streams"), 0.5);
+    assert_true(value_of(snapshot, UDPAI_METRIC_LIMIT_USED, "streams") == 0.75);
+    udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("streams"), 2);
+    assert_true(value_of(snapshot, UDPAI_METRIC_LIMIT_USED, "streams") == 2);
+    udpai_meter_set_ratio(streams, 1, 0); /* without a limit */
+    udpai_metric_snapshot_begin(snapshot, 1);
+    udpai_meters_read(meters, udpai_metric_snapshot_take, snapshot);
+    assert_true(value_of(snapshot, UDPAI_METRIC_LIMIT_USED, "streams") == 0);
+}
+
+static void
 no_peer_can_make_it_grow(void **state)
 {
     UDPA_AUTO(udpai_metric_snapshot_free) udpai_metric_snapshot *snapshot = NULL;
@@ -128,6 +153,7 @@ main(void)
         cmocka_unit_test(what_is_put_twice_is_added_up),
         cmocka_unit_test(the_next_one_begins_empty),
         cmocka_unit_test(meters_of_several_threads_are_added_up),
+        cmocka_unit_test(of_a_ratio_the_largest_counts),
         cmocka_unit_test(no_peer_can_make_it_grow),
         cmocka_unit_test(lack_of_memory_is_reported),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contributions: putting, withdrawing, expiring, counting, looking at them. */
+#include "store/fill.h"
 #include "tests/unit/store/store_test.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "tests/harness/metered.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 
@@ -46,6 +47,25 @@ refused(const char *peer, const char *words)
                      UDPA_ERR_LIMIT);
     assert_non_null(strstr(udpa_error_message(error), words));
     assert_null(address);
+}
+
+static void
+it_shows_how_much_is_used(void **state)
+{
+    UDPA_AUTO(udpai_meters_free) udpai_meters *meters = NULL;
+    (void)state;
+    assert_ok(udpai_meters_new(&meters));
+    udpai_meter *used = udpai_meters_get(meters, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("connections"));
+    udpai_address *first = enter("10.0.0.1:1", 0, 1);
+    udpai_addresses_set_meter(&all, used);
+    assert_int_equal(metered(meters, UDPAI_METRIC_LIMIT_USED, "connections"), 200000);
+    udpai_address *second = enter("10.0.0.2:1", 0, 1);
+    assert_int_equal(metered(meters, UDPAI_METRIC_LIMIT_USED, "connections"), 400000);
+    udpai_addresses_set_max(&all, 2, 3);
+    assert_int_equal(metered(meters, UDPAI_METRIC_LIMIT_USED, "connections"), 1000000);
+    udpai_addresses_leave(first, 0);
+    udpai_addresses_leave(second, 0);
+    assert_int_equal(metered(meters, UDPAI_METRIC_LIMIT_USED, "connections"), 0);
 }
 
 static void
@@ -224,6 +244,7 @@ main(void)
         CASE(an_identity_is_one_wherever_it_is),
         CASE(ports_of_one_address_are_one),
         CASE(a_local_user_is_one),
+        CASE(it_shows_how_much_is_used),
         CASE(a_network_of_64_bits_is_one),
         CASE(there_are_limits_in_all_and_of_one),
         CASE(some_are_kept_for_local_users),
