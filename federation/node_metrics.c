@@ -122,6 +122,8 @@ udpai_node_put_metrics(const udpai_node *node, udpai_metric_snapshot *snapshot)
                      (double)udpai_store_n_frozen(store));
     udpai_metric_put(snapshot, UDPAI_METRIC_STORE_CONTRIBUTIONS, none,
                      (double)udpai_store_n_contributions(store));
+    udpai_metric_put(snapshot, UDPAI_METRIC_MEMORY, UDPAI_STR("store"),
+                     (double)udpai_store_memory(store));
     const udpai_store_fill fill = udpai_store_fill_of(store);
     udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("resources"), fill.resources);
     udpai_metric_put(snapshot, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("bytes"), fill.bytes);

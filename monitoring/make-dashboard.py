@@ -72,6 +72,8 @@ ROWS = {
         ('Bytes', 'Of the deliveries, before TLS.', 'Bps', [(rate('udpa_delivery_bytes_total', 'type'), '{{type}}')]),
         ('NACKs', 'The log has client, resource and reason.', 'ops', [(rate('udpa_nacks_total', 'type'), '{{type}}')]),
         ('ACKs', 'Deliveries that were acknowledged.', 'ops', [(rate('udpa_acks_total', 'type'), '{{type}}')]),
+        ('Coalesced changes', 'Replaced by a newer one before the slowest subscriber was sent them.', 'ops', [
+            (rate('udpa_coalesced_changes_total', 'type'), '{{type}}')]),
         ('From the change to the last ACK', 'Of 99 % of the changes.', 's', [
             (quantile('udpa_propagation_seconds', 'type'), '{{type}}')]),
         ('Answers that clients owe', 'Streams that have not answered; and how long the slowest has not.', 'short', [
@@ -124,6 +126,8 @@ ROWS = {
         ('Memory', 'Resident.', 'bytes', [
             (of('process_resident_memory_bytes'), '{{instance}}'),
             (of('udpa_worker_resident_memory_bytes'), '{{instance}} worker {{worker}}')]),
+        ('Memory by module', 'Of the node and its workers, as far as main structures go.', 'bytes', [
+            (f'sum by (module) ({of("udpa_memory_bytes")})', '{{module}}')]),
         ('Open files', 'Beside how many there may be.', 'short', [
             (of('process_open_fds'), '{{instance}}'), (of('process_max_fds'), 'limit of {{instance}}'),
             (of('udpa_worker_open_fds'), '{{instance}} worker {{worker}}')]),

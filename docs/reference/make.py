@@ -351,9 +351,10 @@ def metrics_page(root):
         'that the program does not know the first 100 (of a histogram, and of coalesced changes, 50) have series of',
         'their own, and all later ones are `other`. So are sources beyond the first 100; `source` is the name of a',
         'configured source, or the path of a directory, and dynamic sources, and those of client groups, are added up',
-        'as `(dynamic)` and `(client groups)`. `code` is a status of gRPC, such as `permission_denied`. `reason` is, of connections, the',
-        'limit that was reached, or `memory`; of handshakes `certificate`, `protocol`, `closed`, `timeout` or',
-        '`proxy_head`. Both are counted at the sockets for gRPC, unless the transport is GRPC_CORE.',
+        'as `(dynamic)` and `(client groups)`. `code` is a status of gRPC, such as `permission_denied`. `reason` is,',
+        'of connections, the limit that was reached, or `memory`; of handshakes `certificate`, `protocol`, `closed`,',
+        '`timeout` or `proxy_head`. Both are counted at the sockets for gRPC, unless the transport is GRPC_CORE. The',
+        'guide has the values of `limit` and of `module`.',
     ]
     for row in metric_rows(root):
         if row['section']:

@@ -26,14 +26,27 @@ udpai_hash(udpai_str key)
 void
 udpai_map_init(udpai_map *map, udpai_map_key_fn key)
 {
-    *map = (udpai_map){.key = key};
+    udpai_map_init_in(map, key, NULL);
+}
+
+void
+udpai_map_init_in(udpai_map *map, udpai_map_key_fn key, udpai_memory *memory)
+{
+    *map = (udpai_map){.key = key, .memory = memory};
+}
+
+static size_t
+size_of(size_t capacity)
+{
+    return capacity * (sizeof(void *) + sizeof(uint32_t));
 }
 
 void
 udpai_map_done(udpai_map *map)
 {
     udpai_free(map->items);
-    udpai_map_init(map, map->key);
+    udpai_memory_change(map->memory, size_of(map->capacity), 0);
+    udpai_map_init_in(map, map->key, map->memory);
 }
 
 /* The part of a hash that is kept. */
@@ -108,6 +121,7 @@ resize(udpai_map *map, size_t capacity)
         if (map->hashes[i])
             insert_hashed(&other, map->hashes[i], map->items[i]);
     udpai_free(map->items);
+    udpai_memory_change(map->memory, size_of(map->capacity), size_of(capacity));
     *map = other;
     return true;
 }

@@ -11,7 +11,7 @@
 #ifndef UDPAI_MAP_H
 #define UDPAI_MAP_H
 
-#include "base/util.h"
+#include "base/memory.h"
 
 typedef udpai_str (*udpai_map_key_fn)(const void *item);
 
@@ -21,10 +21,13 @@ typedef struct udpai_map {
     size_t capacity;  /* 0 or a power of two */
     size_t n;
     udpai_map_key_fn key;
+    udpai_memory *memory; /* counts the table; NULL: nothing does */
 } udpai_map;
 
 /* Allocates nothing. */
 void udpai_map_init(udpai_map *map, udpai_map_key_fn key);
+/* The same, of one whose table counts there, as long as it lives. */
+void udpai_map_init_in(udpai_map *map, udpai_map_key_fn key, udpai_memory *memory);
 /* Frees the table, not the items; the map is empty then and can be used again. */
 void udpai_map_done(udpai_map *map);
 

@@ -198,6 +198,7 @@ put_traces(udpai_metric_snapshot *to, const udpa_endpoint *endpoint, udpai_otlp_
                      (double)counts.n_rejected);
     put(to, UDPAI_METRIC_TRACE_FAILURES, counts.n_failures);
     put(to, UDPAI_METRIC_TRACE_QUEUE, counts.queued_bytes);
+    udpai_metric_put(to, UDPAI_METRIC_MEMORY, UDPAI_STR("traces"), (double)counts.queued_bytes);
     udpai_propagation_put_exemplars(udpai_endpoint_service(endpoint, UDPAI_PLACE_PROPAGATION), to);
 }
 

@@ -16,25 +16,18 @@ get_alias(udpai_topic *topic, udpai_str name)
     udpai_alias *alias = udpai_map_get(&topic->aliases, name);
     if (alias)
         return alias;
-    alias = udpai_alloc(sizeof(*alias) + name.len);
+    alias = udpai_alloc_in(udpai_topic_memory(topic), sizeof(*alias) + name.len);
     if (!alias)
         return NULL;
     alias->name_len = (uint32_t)name.len;
     memcpy(alias->name, name.data, name.len);
     if (!udpai_map_add(&topic->aliases, alias)) {
-        udpai_free(alias);
+        udpai_alias_free(topic, alias);
         return NULL;
     }
     if (udpai_alias_is_pattern(name))
         topic->n_patterns++;
     return alias;
-}
-
-static void
-free_alias(udpai_alias *alias)
-{
-    udpai_vector_done(&alias->items);
-    udpai_free(alias);
 }
 
 static void
@@ -45,7 +38,7 @@ drop_if_unused(udpai_topic *topic, udpai_alias *alias)
     udpai_map_remove(&topic->aliases, alias_text(alias));
     if (udpai_alias_is_pattern(alias_text(alias)))
         topic->n_patterns--;
-    free_alias(alias);
+    udpai_alias_free(topic, alias);
 }
 
 static bool
@@ -181,7 +174,9 @@ static udpa_err
 reserve_alias(udpai_topic *topic, udpai_str name)
 {
     udpai_alias *alias = get_alias(topic, name);
-    return alias && udpai_vector_reserve(&alias->items, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
+    return alias && udpai_vector_reserve_in(udpai_topic_memory(topic), &alias->items, 1)
+               ? UDPA_OK
+               : UDPA_ERR_NOMEM;
 }
 
 udpa_err

@@ -72,7 +72,7 @@ set_item(udpai_item *item, const udpai_change *change)
         item->payload_seq = item->seq;
     if (!is_same)
         item->content_seq = item->seq;
-    item->resource = is_removed ? NULL : udpa_resource_ref(change->resource);
+    udpai_item_set_resource(item, is_removed ? NULL : udpa_resource_ref(change->resource));
     if (item->more) { /* it was made for these, if they are there */
         item->more->deadline_ms = change->deadline_ms;
         replace(&item->more->visible_to, change->visible_to);

@@ -28,6 +28,8 @@ udpai_body_unref(udpai_body *body)
 {
     if (!body || --body->refs)
         return NULL;
+    if (body->memory)
+        body->memory->bytes -= body->counted;
     for (size_t i = 0; i < body->parts.n; i++)
         udpa_bytes_unref(body->parts.items[i]);
     for (size_t i = 0; i < body->resources.n; i++)
@@ -50,7 +52,7 @@ udpai_body_unref(udpai_body *body)
 }
 
 bool
-udpai_body_add_part(udpai_body *body, udpa_bytes *part)
+udpai_body_add_payload(udpai_body *body, udpa_bytes *part)
 {
     if (!part || !udpai_vector_push(&body->parts, part)) {
         udpa_bytes_unref(part);
@@ -58,6 +60,29 @@ udpai_body_add_part(udpai_body *body, udpa_bytes *part)
     }
     body->size_bytes += udpa_bytes_size(part);
     return true;
+}
+
+bool
+udpai_body_add_part(udpai_body *body, udpa_bytes *part)
+{
+    if (part)
+        body->own_bytes += udpai_memory_of(udpa_bytes_size(part));
+    return udpai_body_add_payload(body, part);
+}
+
+#define VECTOR_BYTES(vector) ((vector)->capacity * sizeof(*(vector)->items))
+
+void
+udpai_body_count_in(udpai_body *body, udpai_memory *memory)
+{
+    body->memory = memory;
+    body->counted = udpai_memory_of(sizeof(*body)) + body->own_bytes + body->version.len +
+                    VECTOR_BYTES(&body->parts) + VECTOR_BYTES(&body->resources) +
+                    VECTOR_BYTES(&body->seqs) + VECTOR_BYTES(&body->removed) +
+                    VECTOR_BYTES(&body->origins);
+    for (size_t i = 0; i < body->removed.n; i++)
+        body->counted += udpai_memory_of(udpa_bytes_size(body->removed.items[i]));
+    memory->bytes += body->counted;
 }
 
 /* ---- the listing ---- */
@@ -70,10 +95,12 @@ make_listing(const udpai_body *body)
         text += udpai_resource_name(body->resources.items[i]).len +
                 udpai_resource_version(body->resources.items[i]).len +
                 udpai_resource_asked_name(body->resources.items[i]).len;
-    udpai_listing *listing =
-        udpai_alloc(sizeof(*listing) + n * sizeof(listing->resources[0]) + text);
+    size_t size = sizeof(udpai_listing) + n * sizeof(((udpai_listing *)0)->resources[0]) + text;
+    udpai_listing *listing = udpai_alloc_in(body->memory, size);
     if (!listing)
         return NULL;
+    listing->memory = body->memory;
+    listing->size = size;
     listing->refs = 1;
     listing->n = n;
     char *at = (char *)(listing->resources + n);
@@ -103,6 +130,6 @@ udpai_listing *
 udpai_listing_unref(udpai_listing *listing)
 {
     if (listing && --listing->refs == 0)
-        udpai_free(listing);
+        udpai_free_in(listing->memory, listing, listing->size);
     return NULL;
 }

@@ -6,7 +6,7 @@
 #define UDPAI_BODY_H
 
 #include "base/list.h"
-#include "base/vector.h"
+#include "base/memory.h"
 #include "model/resource.h"
 
 typedef struct udpai_subscription udpai_subscription;
@@ -33,6 +33,8 @@ typedef struct udpai_body_range {
 typedef struct udpai_listing {
     unsigned refs;
     size_t n;
+    udpai_memory *memory; /* counts it; NULL: nothing does */
+    size_t size;
 
     struct {
         udpai_str name, version;
@@ -54,6 +56,8 @@ typedef struct udpai_body {
      */
     UDPAI_VECTOR(udpa_bytes *) parts;
     size_t size_bytes;
+    udpai_memory *memory;      /* counts it; NULL: nothing does */
+    size_t own_bytes, counted; /* of the parts that are no payloads; as it is counted, all of it */
     UDPAI_VECTOR(udpa_resource *) resources; /* what it holds, in order; references */
     udpai_listing *listing;                  /* of them; NULL: nobody has asked for it */
     UDPAI_VECTOR(uint64_t) seqs;             /* of each resource, see udpai_send_item */
@@ -84,6 +88,10 @@ udpai_body *udpai_body_unref(udpai_body *body);
 UDPA_DEFINE_CLEANUP(udpai_body, udpai_body_unref)
 /* Consumes the reference to @p part; false without memory. */
 bool udpai_body_add_part(udpai_body *body, udpa_bytes *part);
+/* The same, of what a resource has, and is not counted as the body's. */
+bool udpai_body_add_payload(udpai_body *body, udpa_bytes *part);
+/* It is complete, and its memory is counted there, as long as somebody has it. */
+void udpai_body_count_in(udpai_body *body, udpai_memory *memory);
 /* A reference to the listing, shared by all streams that are sent the body; NULL without memory. */
 udpai_listing *udpai_body_list(udpai_body *body);
 udpai_listing *udpai_listing_unref(udpai_listing *listing);

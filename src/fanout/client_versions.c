@@ -37,12 +37,13 @@ make_piece(udpai_client_versions *versions, size_t piece)
 {
     size_t n = versions->pieces.n;
     if (piece >= n) {
-        if (!udpai_vector_reserve(&versions->pieces, piece + 1 - n))
+        if (!udpai_vector_reserve_in(versions->memory, &versions->pieces, piece + 1 - n))
             return false;
         memset(versions->pieces.items + n, 0, (piece + 1 - n) * sizeof(*versions->pieces.items));
         versions->pieces.n = piece + 1;
     }
-    return (versions->pieces.items[piece] = udpai_alloc(sizeof(udpai_versions_piece)));
+    return (versions->pieces.items[piece] =
+                udpai_alloc_in(versions->memory, sizeof(udpai_versions_piece)));
 }
 
 bool
@@ -93,7 +94,7 @@ void
 udpai_client_versions_done(udpai_client_versions *versions)
 {
     for (size_t i = 0; i < versions->pieces.n; i++)
-        udpai_free(versions->pieces.items[i]);
-    udpai_vector_done(&versions->pieces);
+        udpai_free_in(versions->memory, versions->pieces.items[i], sizeof(udpai_versions_piece));
+    udpai_vector_done_in(versions->memory, &versions->pieces);
     versions->n = 0;
 }

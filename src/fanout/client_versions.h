@@ -14,6 +14,7 @@ typedef struct udpai_versions_piece udpai_versions_piece;
 typedef struct udpai_client_versions {
     UDPAI_VECTOR(udpai_versions_piece *) pieces;
     size_t n;
+    udpai_memory *memory; /* counts it; NULL: nothing does */
     uint64_t seq; /* for its user: of the fan-out, when the subscriber held what there was */
 } udpai_client_versions;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fanout/kept_removals.h"
 
+#include <assert.h>
+
 static udpai_str
 topic_key(const void *item)
 {
@@ -15,10 +17,10 @@ udpai_fanout_new(udpai_fanout **ret_fanout, udpai_wheel *wheel, const udpai_fano
         return UDPA_ERR_NOMEM;
     fanout->wheel = wheel;
     fanout->options = *options;
-    udpai_map_init(&fanout->topics, topic_key);
+    udpai_map_init_in(&fanout->topics, topic_key, &fanout->memory);
     udpai_list_init(&fanout->dirty_views);
     udpai_list_init(&fanout->idle_views);
-    udpai_map_init(&fanout->owners, udpai_owner_key);
+    udpai_map_init_in(&fanout->owners, udpai_owner_key, &fanout->memory);
     udpai_list_init(&fanout->waiting);
     udpai_list_init(&fanout->recent_bodies);
     udpai_list_init(&fanout->kept_removals);
@@ -30,6 +32,12 @@ void
 udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *options)
 {
     fanout->options = *options;
+}
+
+void
+udpai_fanout_own_resources(udpai_fanout *fanout)
+{
+    fanout->owns_resources = true;
 }
 
 void
@@ -78,6 +86,12 @@ udpai_fanout_place(const udpai_fanout *fanout)
     return fanout->seq;
 }
 
+udpai_fanout_memory
+udpai_fanout_memory_of(const udpai_fanout *fanout)
+{
+    return (udpai_fanout_memory){fanout->memory.bytes, fanout->responses.bytes};
+}
+
 size_t
 udpai_fanout_n_views(const udpai_fanout *fanout)
 {
@@ -114,6 +128,7 @@ udpai_fanout_free(udpai_fanout *fanout)
     udpai_map_done(&fanout->owners);
     udpai_vector_done(&fanout->touched);
     udpai_settled_unref(fanout->settled);
+    assert(fanout->memory.bytes == 0 && fanout->responses.bytes == 0);
     udpai_free(fanout);
     return NULL;
 }

@@ -53,6 +53,8 @@ UDPA_DEFINE_CLEANUP(udpai_fanout, udpai_fanout_free)
 /* Others from now on. What is there and over a limit stays; what is waited for is not longer or
  * shorter for it. */
 void udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *options);
+/* Nobody else in the process holds the resources: they count as its memory. Before it has any. */
+void udpai_fanout_own_resources(udpai_fanout *fanout);
 /* It counts there, which must outlive it; before it has anything. */
 void udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters);
 void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
@@ -74,6 +76,14 @@ size_t udpai_fanout_n_resources(const udpai_fanout *fanout);
 /* Of the last change that was applied. */
 uint64_t udpai_fanout_place(const udpai_fanout *fanout);
 size_t udpai_fanout_n_views(const udpai_fanout *fanout);
+
+/* Bytes, as far as main structures go. */
+typedef struct udpai_fanout_memory {
+    uint64_t all;       /* the mirror, views and subscriptions; resources if it owns them */
+    uint64_t responses; /* composed bodies, with their listings, that somebody has */
+} udpai_fanout_memory;
+
+udpai_fanout_memory udpai_fanout_memory_of(const udpai_fanout *fanout);
 
 /* ---- subscribers ---- */
 

@@ -60,9 +60,11 @@ struct udpai_fanout {
     udpai_wheel *wheel;
     udpai_fanout_options options;
     udpai_map topics;
-    udpai_meters *meters; /* NULL: nothing is counted */
-    uint64_t seq;         /* of the last change, over all topics */
-    uint64_t n_applied;   /* calls that apply change sets */
+    udpai_memory memory, responses; /* that it has, and that its bodies have */
+    bool owns_resources;            /* the former has them */
+    udpai_meters *meters;           /* NULL: nothing is counted */
+    uint64_t seq;                   /* of the last change, over all topics */
+    uint64_t n_applied;             /* calls that apply change sets */
     uint64_t stamp;
     udpai_settled *settled;
     uint64_t settled_nr; /* of all that there were */
@@ -83,6 +85,19 @@ struct udpai_fanout {
     size_t body_bytes;
     size_t n_resources, n_views;
 };
+
+static inline udpai_memory *
+udpai_topic_memory(const udpai_topic *topic)
+{
+    return &topic->fanout->memory;
+}
+
+static inline void
+udpai_alias_free(const udpai_topic *topic, udpai_alias *alias)
+{
+    udpai_vector_done_in(udpai_topic_memory(topic), &alias->items);
+    udpai_free_in(udpai_topic_memory(topic), alias, sizeof(*alias) + alias->name_len);
+}
 
 udpai_topic *udpai_topic_find(const udpai_fanout *fanout, udpai_str type_url);
 udpai_topic *udpai_topic_get(udpai_fanout *fanout, udpai_str type_url);
@@ -197,6 +212,12 @@ struct udpai_subscription {
     unsigned n_deferred; /* rounds in which it had something to send and might not */
     unsigned n_removals_deferred;
 };
+
+static inline udpai_memory *
+udpai_subscription_memory(const udpai_subscription *subscription)
+{
+    return udpai_topic_memory(subscription->topic);
+}
 
 static inline udpai_filtered_view
 udpai_filtered_view_of(const udpai_subscription *subscription)

@@ -24,8 +24,8 @@ views_key(const void *item)
 void
 udpai_families_init(udpai_topic *topic)
 {
-    udpai_map_init(&topic->globs, views_key);
-    udpai_map_init(&topic->families, family_key);
+    udpai_map_init_in(&topic->globs, views_key, udpai_topic_memory(topic));
+    udpai_map_init_in(&topic->families, family_key, udpai_topic_memory(topic));
 }
 
 /* The items were freed, and so are the families. */
@@ -36,13 +36,19 @@ udpai_families_done(udpai_topic *topic)
     udpai_map_done(&topic->families);
 }
 
+static void
+free_family(const udpai_topic *topic, udpai_family *family)
+{
+    udpai_free_in(udpai_topic_memory(topic), family, sizeof(*family) + family->len);
+}
+
 static udpai_family *
 get_family(udpai_topic *topic, udpai_str glob)
 {
     udpai_family *family = udpai_map_get(&topic->families, glob);
     if (family)
         return family;
-    family = udpai_alloc(sizeof(*family) + glob.len);
+    family = udpai_alloc_in(udpai_topic_memory(topic), sizeof(*family) + glob.len);
     if (!family)
         return NULL;
     udpai_list_init(&family->items);
@@ -50,7 +56,7 @@ get_family(udpai_topic *topic, udpai_str glob)
     memcpy(family->glob, glob.data, glob.len);
     if (udpai_map_add(&topic->families, family))
         return family;
-    udpai_free(family);
+    free_family(topic, family);
     return NULL;
 }
 
@@ -92,7 +98,7 @@ udpai_family_leave(udpai_item *item)
     if (!udpai_list_empty(&family->items))
         return;
     udpai_map_remove(&item->topic->families, family_key(family));
-    udpai_free(family);
+    free_family(item->topic, family);
 }
 
 static void

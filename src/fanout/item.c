@@ -18,10 +18,16 @@ udpai_topic_has(const udpai_topic *topic, udpai_str name)
     return item && item->resource;
 }
 
+static udpai_memory *
+memory_of(const udpai_item *item)
+{
+    return udpai_topic_memory(item->topic);
+}
+
 static udpai_item_more *
 new_more(udpai_item *item, udpai_str name)
 {
-    udpai_item_more *more = udpai_alloc(sizeof(*more) + name.len);
+    udpai_item_more *more = udpai_alloc_in(memory_of(item), sizeof(*more) + name.len);
     if (!more)
         return NULL;
     more->item = item;
@@ -36,15 +42,17 @@ new_more(udpai_item *item, udpai_str name)
 }
 
 static void
-free_more(udpai_item_more *more)
+free_more(const udpai_item *item, udpai_item_more *more)
 {
+    udpai_memory *memory = memory_of(item);
     if (!more)
         return;
     udpai_list_remove(&more->in_indirect);
     udpa_resource_unref(more->last);
     udpa_bytes_unref(more->visible_to);
-    udpai_free(more->memberships);
-    udpai_free(more);
+    udpai_free_in(memory, more->memberships,
+                  more->memberships_capacity * sizeof(*more->memberships));
+    udpai_free_in(memory, more, sizeof(*more) + more->name_len);
 }
 
 udpai_item *
@@ -53,11 +61,11 @@ udpai_item_get(udpai_topic *topic, udpai_str name)
     udpai_item *item = udpai_item_find(topic, name);
     if (item)
         return item;
-    item = udpai_alloc(sizeof(*item));
+    item = udpai_alloc_in(udpai_topic_memory(topic), sizeof(*item));
     if (!item)
         return NULL;
     if (!udpai_numbers_give(&topic->numbers, item, &item->number)) {
-        udpai_free(item);
+        udpai_free_in(udpai_topic_memory(topic), item, sizeof(*item));
         return NULL;
     }
     item->topic = topic;
@@ -79,16 +87,36 @@ udpai_item_more_of(udpai_item *item)
     return item->more;
 }
 
+static void
+free_former(udpai_item *item)
+{
+    udpai_former *former = UDPAI_TAKE(item->former);
+    if (former)
+        udpai_free_in(memory_of(item), former, sizeof(*former) + former->version_len);
+}
+
+void
+udpai_item_set_resource(udpai_item *item, udpa_resource *resource)
+{
+    const udpa_resource *before = item->resource;
+    if (item->topic->fanout->owns_resources)
+        udpai_memory_change(memory_of(item), before ? udpai_resource_footprint(before) : 0,
+                            resource ? udpai_resource_footprint(resource) : 0);
+    item->resource = resource;
+}
+
 void
 udpai_item_free(udpai_item *item)
 {
     udpai_numbers_take_back(&item->topic->numbers, item->number);
     udpai_family_leave(item);
-    free_more(item->more);
-    udpai_free(item->former);
-    udpa_resource_unref(item->resource);
+    free_more(item, item->more);
+    free_former(item);
+    udpa_resource *resource = item->resource;
+    udpai_item_set_resource(item, NULL);
+    udpa_resource_unref(resource);
     udpa_bytes_unref(item->from_node);
-    udpai_free(item);
+    udpai_free_in(memory_of(item), item, sizeof(*item));
 }
 
 void
@@ -101,7 +129,7 @@ udpai_item_drop_idle_more(udpai_item *item)
         return;
     if (more->memberships)
         item->own = more->memberships[0];
-    free_more(more);
+    free_more(item, more);
     item->more = NULL;
 }
 
@@ -130,14 +158,14 @@ is_hash_of(udpai_str version, udpai_content_hash hash)
 void
 udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_removed)
 {
-    udpai_free(UDPAI_TAKE(item->former));
+    free_former(item);
     if (is_removed || !item->resource)
         return;
     udpai_content_hash hash = udpai_resource_content_hash(item->resource);
     udpai_str version = udpai_resource_version(item->resource);
     if (is_hash_of(version, hash))
         version.len = 0;
-    udpai_former *former = udpai_alloc(sizeof(*former) + version.len);
+    udpai_former *former = udpai_alloc_in(memory_of(item), sizeof(*former) + version.len);
     if (!former)
         return;
     former->content_seq = item->content_seq;

@@ -78,6 +78,8 @@ void udpai_item_release(udpai_item *item);
 /* The same, whatever refers to it; the topic does not any more. */
 void udpai_item_free(udpai_item *item);
 
+/* Consumes the reference; the one to what it was is the caller's. NULL: it is not there. */
+void udpai_item_set_resource(udpai_item *item, udpa_resource *resource);
 /* Its content is about to change by the change of this number: notes what it is now, as far as
  * there is memory. */
 void udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_removed);

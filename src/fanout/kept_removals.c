@@ -22,7 +22,7 @@ forget(kept_removal *self)
     udpai_list_remove(&self->in_fanout);
     topic->fanout->n_kept_removals--;
     udpa_resource_unref(self->removal);
-    udpai_free(self);
+    udpai_free_in(udpai_topic_memory(topic), self, sizeof(*self));
     udpai_topic_release(topic);
 }
 
@@ -50,8 +50,8 @@ static udpa_err
 add(udpai_topic *topic, udpa_resource *removal)
 {
     if (topic->kept_removals.n == 0)
-        udpai_map_init(&topic->kept_removals, kept_key);
-    kept_removal *self = udpai_alloc(sizeof(*self));
+        udpai_map_init_in(&topic->kept_removals, kept_key, udpai_topic_memory(topic));
+    kept_removal *self = udpai_alloc_in(udpai_topic_memory(topic), sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
     self->topic = topic;
@@ -59,7 +59,7 @@ add(udpai_topic *topic, udpa_resource *removal)
     self->since_ms = topic->fanout->wheel->now_ms;
     udpai_list_init(&self->in_fanout);
     if (!udpai_map_add(&topic->kept_removals, self)) {
-        udpai_free(self);
+        udpai_free_in(udpai_topic_memory(topic), self, sizeof(*self));
         return UDPA_ERR_NOMEM;
     }
     udpa_resource_ref(removal);

@@ -32,6 +32,7 @@ udpai_log_reserve(udpai_log *log, udpai_log_moved_fn moved, void *userdata)
     udpai_log_slot *slots = udpai_realloc_array(log->slots, grown, sizeof(*slots));
     if (!slots)
         return false;
+    udpai_memory_change(log->memory, log->capacity * sizeof(*slots), grown * sizeof(*slots));
     log->slots = slots;
     log->capacity = grown;
     return true;
@@ -87,6 +88,7 @@ udpai_log_first_after(const udpai_log *log, uint64_t after)
 void
 udpai_log_done(udpai_log *log)
 {
+    udpai_memory_change(log->memory, log->capacity * sizeof(*log->slots), 0);
     udpai_free(log->slots);
-    *log = (udpai_log){0};
+    *log = (udpai_log){.memory = log->memory};
 }

@@ -3,7 +3,7 @@
 #ifndef UDPAI_FANOUT_LOG_H
 #define UDPAI_FANOUT_LOG_H
 
-#include "base/util.h"
+#include "base/memory.h"
 
 typedef struct udpai_item udpai_item;
 
@@ -17,7 +17,8 @@ typedef struct udpai_log {
     udpai_log_slot *slots;
     size_t n, capacity;
     size_t n_live;
-    size_t first; /* there is no item before it */
+    size_t first;         /* there is no item before it */
+    udpai_memory *memory; /* counts it; NULL: nothing does */
 } udpai_log;
 
 /* Makes sure that one append succeeds. `moved` is called with the new places of items. */

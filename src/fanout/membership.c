@@ -90,6 +90,8 @@ udpai_memberships_reserve(udpai_item *item, size_t n)
     udpai_membership *bigger = udpai_realloc_array(more->memberships, grown, sizeof(*bigger));
     if (!bigger)
         return UDPA_ERR_NOMEM;
+    udpai_memory_change(udpai_topic_memory(item->topic),
+                        more->memberships_capacity * sizeof(*bigger), grown * sizeof(*bigger));
     if (!more->memberships)
         bigger[0] = item->own;
     more->memberships = bigger;

@@ -27,7 +27,7 @@ name_sub_key(const void *item)
 void
 udpai_name_subs_init(udpai_subscription *subscription)
 {
-    udpai_map_init(&subscription->names, name_sub_key);
+    udpai_map_init_in(&subscription->names, name_sub_key, udpai_subscription_memory(subscription));
 }
 
 udpai_name_sub *
@@ -53,7 +53,8 @@ udpai_name_sub_locator(const udpai_name_sub *sub)
 udpai_name_more *
 udpai_name_sub_make_more(udpai_name_sub *sub, udpai_str key)
 {
-    udpai_name_more *more = udpai_alloc(sizeof(*more) + key.len);
+    udpai_name_more *more =
+        udpai_alloc_in(udpai_subscription_memory(sub->subscription), sizeof(*more) + key.len);
     if (!more)
         return NULL;
     more->sub = sub;

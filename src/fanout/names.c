@@ -253,15 +253,17 @@ known_name(const udpai_subscription *subscription, const udpai_item *item)
 static void
 drop_sub(udpai_name_sub *sub)
 {
-    udpai_free(sub->more);
-    udpai_free(sub);
+    udpai_memory *memory = udpai_subscription_memory(sub->subscription);
+    if (sub->more)
+        udpai_free_in(memory, sub->more, sizeof(*sub->more) + sub->more->key_len);
+    udpai_free_in(memory, sub, sizeof(*sub));
 }
 
 static udpai_name_sub *
 alloc_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator *locator)
 {
     char room[UDPAI_LOCATOR_KEY_MAX];
-    udpai_name_sub *sub = udpai_alloc(sizeof(*sub));
+    udpai_name_sub *sub = udpai_alloc_in(udpai_subscription_memory(subscription), sizeof(*sub));
     if (!sub)
         return NULL;
     sub->subscription = subscription;

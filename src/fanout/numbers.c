@@ -25,7 +25,8 @@ udpai_numbers_give(udpai_numbers *numbers, udpai_item *item, uint32_t *ret_numbe
         return true;
     }
     *ret_number = (uint32_t)numbers->slots.n;
-    return numbers->slots.n < INT32_MAX && udpai_vector_push(&numbers->slots, (uintptr_t)item);
+    return numbers->slots.n < INT32_MAX &&
+           udpai_vector_push_in(numbers->memory, &numbers->slots, (uintptr_t)item);
 }
 
 void
@@ -49,6 +50,6 @@ udpai_numbers_next(const udpai_numbers *numbers, size_t *position)
 void
 udpai_numbers_done(udpai_numbers *numbers)
 {
-    udpai_vector_done(&numbers->slots);
+    udpai_vector_done_in(numbers->memory, &numbers->slots);
     numbers->first_free = 0;
 }

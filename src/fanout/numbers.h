@@ -4,13 +4,14 @@
 #ifndef UDPAI_FANOUT_NUMBERS_H
 #define UDPAI_FANOUT_NUMBERS_H
 
-#include "base/vector.h"
+#include "base/memory.h"
 
 typedef struct udpai_item udpai_item;
 
 /* Zero-initialised there are none. */
 typedef struct udpai_numbers {
     UDPAI_VECTOR(uintptr_t) slots; /* an item's address, or of a free number the next one, marked */
+    udpai_memory *memory;          /* counts them; NULL: nothing does */
     uint32_t first_free;           /* one more than it; 0: none */
 } udpai_numbers;
 

@@ -15,7 +15,8 @@ pending_key(const void *item)
 void
 udpai_pending_init(udpai_subscription *subscription)
 {
-    udpai_map_init(&subscription->pending_items, pending_key);
+    udpai_map_init_in(&subscription->pending_items, pending_key,
+                      udpai_subscription_memory(subscription));
 }
 
 void
@@ -58,14 +59,15 @@ udpai_mark_pending(udpai_subscription *subscription, udpai_list *list, udpai_pen
 static udpai_pending *
 new_pending(udpai_subscription *subscription, udpai_item *item)
 {
-    udpai_pending *pending = udpai_alloc(sizeof(*pending));
+    udpai_pending *pending =
+        udpai_alloc_in(udpai_subscription_memory(subscription), sizeof(*pending));
     if (!pending)
         return NULL;
     udpai_list_init(&pending->node);
     pending->item = item;
     pending->is_of_item = true;
     if (!udpai_map_add(&subscription->pending_items, pending)) {
-        udpai_free(pending);
+        udpai_free_in(udpai_subscription_memory(subscription), pending, sizeof(*pending));
         return NULL;
     }
     item->n_pins++;
@@ -110,7 +112,7 @@ udpai_pending_done(udpai_subscription *subscription, udpai_pending *pending)
         return;
     udpai_item *item = pending->item;
     udpai_map_remove(&subscription->pending_items, pending_key(pending));
-    udpai_free(pending);
+    udpai_free_in(udpai_subscription_memory(subscription), pending, sizeof(*pending));
     item->n_pins--;
     udpai_item_release(item);
 }

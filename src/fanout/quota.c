@@ -13,7 +13,7 @@ udpai_owner_key(const void *item)
 static udpai_owner *
 new_owner(udpai_fanout *fanout, udpai_str name)
 {
-    udpai_owner *owner = udpai_alloc(sizeof(*owner) + name.len);
+    udpai_owner *owner = udpai_alloc_in(&fanout->memory, sizeof(*owner) + name.len);
     if (!owner)
         return NULL;
     owner->fanout = fanout;
@@ -21,7 +21,7 @@ new_owner(udpai_fanout *fanout, udpai_str name)
     memcpy(owner->name, name.data, name.len);
     if (udpai_map_add(&fanout->owners, owner))
         return owner;
-    udpai_free(owner);
+    udpai_free_in(&fanout->memory, owner, sizeof(*owner) + name.len);
     return NULL;
 }
 
@@ -38,7 +38,7 @@ udpai_owner_unref(udpai_owner *owner)
 {
     if (owner && --owner->n_refs == 0) {
         udpai_map_remove(&owner->fanout->owners, udpai_owner_key(owner));
-        udpai_free(owner);
+        udpai_free_in(&owner->fanout->memory, owner, sizeof(*owner) + owner->name_len);
     }
     return NULL;
 }

@@ -223,7 +223,9 @@ udpai_collection_render(udpai_collection *collection, udpai_render *what, udpai_
     udpa_err err = list_contents(collection, body);
     if (err == UDPA_OK)
         err = renderer->compose(renderer, what, body);
-    if (err == UDPA_OK)
-        *ret_body = UDPAI_TAKE(body);
-    return err;
+    if (err != UDPA_OK)
+        return err;
+    udpai_body_count_in(body, &collection->subscription->topic->fanout->responses);
+    *ret_body = UDPAI_TAKE(body);
+    return UDPA_OK;
 }

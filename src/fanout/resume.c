@@ -36,7 +36,8 @@ held_key(const void *item)
 void
 udpai_held_init(udpai_subscription *subscription)
 {
-    udpai_map_init(&subscription->held, held_key);
+    udpai_map_init_in(&subscription->held, held_key, udpai_subscription_memory(subscription));
+    subscription->unchanged.memory = udpai_subscription_memory(subscription);
 }
 
 bool
@@ -64,9 +65,10 @@ udpai_held_check_when_sent(udpai_subscription *subscription)
 /* ---- what is noted by name ---- */
 
 static held_item *
-make_held(udpai_str name, udpai_str version)
+make_held(const udpai_subscription *subscription, udpai_str name, udpai_str version)
 {
-    held_item *held = udpai_alloc(sizeof(*held) + name.len + version.len);
+    held_item *held = udpai_alloc_in(udpai_subscription_memory(subscription),
+                                     sizeof(*held) + name.len + version.len);
     if (!held)
         return NULL;
     char *at = held->text;
@@ -75,17 +77,24 @@ make_held(udpai_str name, udpai_str version)
     return held;
 }
 
+static void
+drop_held(const udpai_subscription *subscription, held_item *held)
+{
+    udpai_free_in(udpai_subscription_memory(subscription), held,
+                  sizeof(*held) + held->name_len + held->version_len);
+}
+
 static udpa_err
 add_held(udpai_subscription *subscription, udpai_str name, udpai_str version, held_item **ret_held)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
     if (!has_room(subscriber, 1, name.len + version.len))
         return UDPA_ERR_LIMIT;
-    held_item *held = make_held(name, version);
+    held_item *held = make_held(subscription, name, version);
     if (!held)
         return UDPA_ERR_NOMEM;
     if (!udpai_map_add(&subscription->held, held)) {
-        udpai_free(held);
+        drop_held(subscription, held);
         return UDPA_ERR_NOMEM;
     }
     subscriber->n_held++;
@@ -101,7 +110,7 @@ free_held(udpai_subscription *subscription, held_item *held)
         return;
     subscription->subscriber->n_held--;
     subscription->subscriber->held_bytes -= held->name_len + held->version_len;
-    udpai_free(held);
+    drop_held(subscription, held);
 }
 
 /* The note of a name that was given again: the last version counts, even one for which there is no
@@ -110,12 +119,15 @@ static udpa_err
 change_version(udpai_subscription *subscription, held_item *held, udpai_str version)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
+    size_t without = sizeof(*held) + held->name_len;
     subscriber->held_bytes -= held->version_len;
+    udpai_memory_change(udpai_subscription_memory(subscription), without + held->version_len,
+                        without);
     held->has_version = false;
     held->version_len = 0;
     if (!has_room(subscriber, 0, version.len))
         return UDPA_ERR_LIMIT;
-    held_item *fresh = make_held(name_of(held), version);
+    held_item *fresh = make_held(subscription, name_of(held), version);
     if (!fresh)
         return UDPA_ERR_NOMEM;
     fresh->digest = held->digest;
@@ -125,7 +137,7 @@ change_version(udpai_subscription *subscription, held_item *held, udpai_str vers
     fresh->has_path = held->has_path;
     fresh->has_version = true;
     subscriber->held_bytes += version.len;
-    udpai_free(udpai_map_replace(&subscription->held, fresh));
+    drop_held(subscription, udpai_map_replace(&subscription->held, fresh));
     return UDPA_OK;
 }
 
@@ -395,7 +407,7 @@ static udpa_err
 sift_by_name(udpai_subscription *subscription, fate_fn decide)
 {
     udpai_map all = subscription->held;
-    udpai_map_init(&subscription->held, held_key);
+    udpai_map_init_in(&subscription->held, held_key, udpai_subscription_memory(subscription));
     udpa_err err = UDPA_OK;
     size_t at = 0;
     held_item *held;

@@ -72,9 +72,9 @@ udpai_sorted_next(const udpai_sorted *sorted, udpai_sorted_place *place)
 static bool
 insert_leaf(udpai_sorted *sorted, size_t index)
 {
-    udpai_sorted_leaf *leaf = udpai_alloc(sizeof(*leaf));
-    if (!leaf || !udpai_vector_reserve(&sorted->leaves, 1)) {
-        udpai_free(leaf);
+    udpai_sorted_leaf *leaf = udpai_alloc_in(sorted->memory, sizeof(*leaf));
+    if (!leaf || !udpai_vector_reserve_in(sorted->memory, &sorted->leaves, 1)) {
+        udpai_free_in(sorted->memory, leaf, sizeof(*leaf));
         return false;
     }
     udpai_sorted_leaf **at = sorted->leaves.items + index;
@@ -150,7 +150,7 @@ udpai_sorted_remove(udpai_sorted *sorted, const udpai_item *item)
     memmove(at, at + 1, (--leaf->n - place.at) * sizeof(*at));
     if (leaf->n)
         return;
-    udpai_free(leaf);
+    udpai_free_in(sorted->memory, leaf, sizeof(*leaf));
     udpai_sorted_leaf **gap = sorted->leaves.items + place.leaf;
     memmove(gap, gap + 1, (--sorted->leaves.n - place.leaf) * sizeof(*gap));
 }
@@ -159,9 +159,9 @@ void
 udpai_sorted_done(udpai_sorted *sorted)
 {
     for (size_t i = 0; i < sorted->leaves.n; i++)
-        udpai_free(sorted->leaves.items[i]);
-    udpai_vector_done(&sorted->leaves);
-    *sorted = (udpai_sorted){0};
+        udpai_free_in(sorted->memory, sorted->leaves.items[i], sizeof(udpai_sorted_leaf));
+    udpai_vector_done_in(sorted->memory, &sorted->leaves);
+    *sorted = (udpai_sorted){.memory = sorted->memory};
 }
 
 /* ---- making it ---- */

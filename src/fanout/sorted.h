@@ -6,7 +6,7 @@
 #define UDPAI_FANOUT_SORTED_H
 
 #include "base/error.h"
-#include "base/vector.h"
+#include "base/memory.h"
 
 typedef struct udpai_item udpai_item;
 typedef struct udpai_map udpai_map;
@@ -15,6 +15,7 @@ typedef struct udpai_sorted_leaf udpai_sorted_leaf;
 /* Zero-initialised it is not made. */
 typedef struct udpai_sorted {
     UDPAI_VECTOR(udpai_sorted_leaf *) leaves; /* in order; none is empty */
+    udpai_memory *memory;                     /* counts it; NULL: nothing does */
     bool is_made;
 } udpai_sorted;
 

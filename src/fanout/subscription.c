@@ -65,7 +65,7 @@ free_subscription(udpai_subscription *subscription)
     udpa_bytes_unref(subscription->glob);
     topic->n_state_subscriptions -= subscription->mode == UDPAI_MODE_STATE;
     topic->n_subscriptions--;
-    udpai_free(subscription);
+    udpai_free_in(udpai_topic_memory(topic), subscription, sizeof(*subscription));
     udpai_topic_release(topic);
 }
 
@@ -145,7 +145,8 @@ on_cycle_end(udpai_timer *timer)
 static udpai_subscription *
 new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_delivery_mode mode)
 {
-    udpai_subscription *subscription = udpai_alloc(sizeof(*subscription));
+    udpai_subscription *subscription =
+        udpai_alloc_in(udpai_topic_memory(topic), sizeof(*subscription));
     if (!subscription)
         return NULL;
     subscription->subscriber = subscriber;

@@ -42,24 +42,25 @@ udpai_topic_get(udpai_fanout *fanout, udpai_str type_url)
     udpai_topic *topic = udpai_topic_find(fanout, type_url);
     if (topic)
         return topic;
-    topic = udpai_alloc(sizeof(*topic));
+    topic = udpai_alloc_in(&fanout->memory, sizeof(*topic));
     if (!topic)
         return NULL;
     topic->fanout = fanout;
+    topic->numbers.memory = topic->sorted.memory = &fanout->memory;
     topic->url = udpai_bytes_cstring(type_url);
     topic->rank = udpai_type_rank(type_url);
     if (fanout->meters)
         topic->coalesced = udpai_meters_get(fanout->meters, UDPAI_METRIC_COALESCED, type_url);
-    udpai_map_init(&topic->items, item_key);
-    udpai_map_init(&topic->aliases, alias_key);
-    udpai_map_init(&topic->prefixes, prefix_key);
+    udpai_map_init_in(&topic->items, item_key, &fanout->memory);
+    udpai_map_init_in(&topic->aliases, alias_key, &fanout->memory);
+    udpai_map_init_in(&topic->prefixes, prefix_key, &fanout->memory);
     udpai_families_init(topic);
     udpai_list_init(&topic->indirect);
     udpai_list_init(&topic->views);
     if (topic->url && udpai_map_add(&fanout->topics, topic))
         return topic;
     udpa_bytes_unref(topic->url);
-    udpai_free(topic);
+    udpai_free_in(&fanout->memory, topic, sizeof(*topic));
     return NULL;
 }
 
@@ -69,8 +70,7 @@ free_aliases(udpai_topic *topic)
     size_t at = 0;
     udpai_alias *alias;
     while ((alias = udpai_map_next(&topic->aliases, &at))) {
-        udpai_vector_done(&alias->items);
-        udpai_free(alias);
+        udpai_alias_free(topic, alias);
     }
     udpai_map_done(&topic->aliases);
 }
@@ -91,5 +91,5 @@ udpai_topic_release(udpai_topic *topic)
     udpai_families_done(topic);
     udpai_vector_done(&topic->wildcards);
     udpa_bytes_unref(topic->url);
-    udpai_free(topic);
+    udpai_free_in(udpai_topic_memory(topic), topic, sizeof(*topic));
 }

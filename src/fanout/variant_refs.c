@@ -22,7 +22,14 @@ ref_key(const void *item)
 void
 udpai_variant_refs_init(udpai_subscription *subscription)
 {
-    udpai_map_init(&subscription->variant_refs, ref_key);
+    udpai_map_init_in(&subscription->variant_refs, ref_key,
+                      udpai_subscription_memory(subscription));
+}
+
+static void
+free_ref(const udpai_subscription *subscription, udpai_variant_ref *ref)
+{
+    udpai_free_in(udpai_subscription_memory(subscription), ref, sizeof(*ref) + ref->len);
 }
 
 void
@@ -31,7 +38,7 @@ udpai_variant_refs_done(udpai_subscription *subscription)
     size_t at = 0;
     udpai_variant_ref *ref;
     while ((ref = udpai_map_next(&subscription->variant_refs, &at)))
-        udpai_free(ref);
+        free_ref(subscription, ref);
     udpai_map_done(&subscription->variant_refs);
 }
 
@@ -41,14 +48,14 @@ count(udpai_subscription *subscription, udpai_str key, size_t name_len)
 {
     udpai_variant_ref *ref = udpai_map_get(&subscription->variant_refs, key);
     if (!ref) {
-        ref = udpai_alloc(sizeof(*ref) + key.len);
+        ref = udpai_alloc_in(udpai_subscription_memory(subscription), sizeof(*ref) + key.len);
         if (!ref)
             return NULL;
         ref->name_len = (uint32_t)name_len;
         ref->len = (uint32_t)key.len;
         memcpy(ref->text, key.data, key.len);
         if (!udpai_map_add(&subscription->variant_refs, ref)) {
-            udpai_free(ref);
+            free_ref(subscription, ref);
             return NULL;
         }
     }
@@ -82,7 +89,7 @@ static void
 drop(udpai_subscription *subscription, udpai_variant_ref *ref)
 {
     if (ref && discount(subscription, ref))
-        udpai_free(ref);
+        free_ref(subscription, ref);
 }
 
 void
@@ -151,7 +158,7 @@ lose(udpai_name_sub *sub, udpai_collection *collection, bool is_replaced)
         return UDPA_OK;
     const udpai_lost_variant lost = lost_of(ref, is_replaced);
     udpa_err err = udpai_collection_lose(collection, &lost);
-    udpai_free(ref);
+    free_ref(sub->subscription, ref);
     return err;
 }
 

@@ -175,8 +175,8 @@ drop_prefix_if_unused(udpai_map *index, udpai_view_prefix *prefix)
     if (prefix->views.n)
         return;
     udpai_map_remove(index, (udpai_str){prefix->text, prefix->len});
-    udpai_vector_done(&prefix->views);
-    udpai_free(prefix);
+    udpai_vector_done_in(index->memory, &prefix->views);
+    udpai_free_in(index->memory, prefix, sizeof(*prefix) + prefix->len);
 }
 
 static udpai_view_prefix *
@@ -185,7 +185,7 @@ get_prefix(udpai_map *index, udpai_str text)
     udpai_view_prefix *prefix = udpai_map_get(index, text);
     if (prefix)
         return prefix;
-    prefix = udpai_alloc(sizeof(*prefix) + text.len);
+    prefix = udpai_alloc_in(index->memory, sizeof(*prefix) + text.len);
     if (!prefix)
         return NULL;
     prefix->len = (uint32_t)text.len;
@@ -193,7 +193,7 @@ get_prefix(udpai_map *index, udpai_str text)
         memcpy(prefix->text, text.data, text.len);
     if (udpai_map_add(index, prefix))
         return prefix;
-    udpai_free(prefix);
+    udpai_free_in(index->memory, prefix, sizeof(*prefix) + text.len);
     return NULL;
 }
 
@@ -203,7 +203,7 @@ attach_prefix(udpai_view *view, udpai_str text)
     udpai_view_prefix *prefix = get_prefix(index_of(view), text);
     if (!prefix)
         return false;
-    if (udpai_vector_push(&prefix->views, view)) {
+    if (udpai_vector_push_in(udpai_topic_memory(view->topic), &prefix->views, view)) {
         if (udpai_vector_push(&view->prefixes, prefix))
             return true;
         prefix->views.n--;
@@ -263,10 +263,11 @@ uncount_view(udpai_view *view)
 udpai_view *
 udpai_view_new(udpai_topic *topic)
 {
-    udpai_view *view = udpai_alloc(sizeof(*view));
+    udpai_view *view = udpai_alloc_in(udpai_topic_memory(topic), sizeof(*view));
     if (!view)
         return NULL;
     view->topic = topic;
+    view->live.memory = view->tombstones.memory = udpai_topic_memory(topic);
     udpai_list_init(&view->in_topic);
     udpai_list_init(&view->subscriptions);
     udpai_list_init(&view->dirty);
@@ -442,7 +443,7 @@ udpai_view_free(udpai_view *view)
     udpa_bytes_unref(view->node);
     udpa_bytes_unref(view->glob);
     udpa_bytes_unref(view->label);
-    udpai_free(view);
+    udpai_free_in(udpai_topic_memory(topic), view, sizeof(*view));
     topic->n_subscriptions--;
     udpai_topic_release(topic);
 }

@@ -10,6 +10,7 @@ static const udpai_metric_label_info labels[UDPAI_LABELS] = {
     [UDPAI_LABEL_CODE] = {"code", 17},
     [UDPAI_LABEL_KIND] = {"kind", 8},
     [UDPAI_LABEL_LIMIT] = {"limit", 12},
+    [UDPAI_LABEL_MODULE] = {"module", 8},
     [UDPAI_LABEL_OUTCOME] = {"outcome", 4},
     [UDPAI_LABEL_PROTOCOL] = {"protocol", 24},
     [UDPAI_LABEL_REASON] = {"reason", 8},

@@ -32,6 +32,7 @@ typedef enum udpai_metric_label {
     UDPAI_LABEL_CODE, /* udpai_metric_code() */
     UDPAI_LABEL_KIND,
     UDPAI_LABEL_LIMIT,
+    UDPAI_LABEL_MODULE,
     UDPAI_LABEL_OUTCOME,
     UDPAI_LABEL_PROTOCOL,
     UDPAI_LABEL_REASON,

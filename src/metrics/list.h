@@ -237,6 +237,8 @@
       "Resident memory of a worker.")                                                              \
     X(WORKER_OPEN_FDS, GAUGE, WORKER, WORKER, "udpa_worker_open_fds",                              \
       "Open file descriptors of a worker.")                                                        \
+    X(MEMORY, GAUGE, MODULE, PROCESSES, "udpa_memory_bytes",                                       \
+      "Memory that a part of the program has, as far as its main structures go.")                  \
     /* this list */                                                                                \
     X(SERIES, GAUGE, NONE, NODE, "udpa_metrics_series", "Series on this page.")
 

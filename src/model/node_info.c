@@ -10,6 +10,7 @@
 struct udpai_node_info {
     atomic_uint refs;
     udpai_node_parts parts;
+    size_t size;
     _Alignas(udpai_str) char text[]; /* the feature table, then all text, each piece with a NUL */
 };
 
@@ -39,6 +40,7 @@ udpai_node_info_new(udpai_node_info **ret_info, const udpai_node_parts *parts)
     if (!info)
         return UDPA_ERR_NOMEM;
     atomic_init(&info->refs, 1);
+    info->size = size;
     udpai_str *features = (udpai_str *)(void *)info->text;
     char *at = (char *)(features + parts->n_features);
     for (size_t i = 0; (field = text_field(&copy, i)); i++)
@@ -65,6 +67,12 @@ udpai_node_info_unref(udpai_node_info *info)
     if (info && atomic_fetch_sub_explicit(&info->refs, 1, memory_order_acq_rel) == 1)
         udpai_free(info);
     return NULL;
+}
+
+size_t
+udpai_node_info_size(const udpai_node_info *info)
+{
+    return info ? info->size : 0;
 }
 
 const udpai_node_parts *

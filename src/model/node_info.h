@@ -32,6 +32,8 @@ udpa_err udpai_node_info_new(udpai_node_info **ret_info, const udpai_node_parts 
 udpai_node_info *udpai_node_info_ref(udpai_node_info *info);
 udpai_node_info *udpai_node_info_unref(udpai_node_info *info);
 UDPA_DEFINE_CLEANUP(udpai_node_info, udpai_node_info_unref)
+/* Bytes that it takes; NULL: 0. */
+size_t udpai_node_info_size(const udpai_node_info *info);
 
 /* Views owned by @p info. */
 const udpai_node_parts *udpai_node_info_parts(const udpai_node_info *info);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/hub.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "base/log.h"
 #include "session/acknowledgement.h"
@@ -55,6 +57,15 @@ report_mark(void *userdata, udpai_report *report)
 static void on_retry(udpai_timer *timer);
 static void on_barrier_end(udpai_timer *timer);
 
+static void
+find_memory_meters(udpai_hub *hub)
+{
+    udpai_metric metric = UDPAI_METRIC_MEMORY;
+    hub->fanout_memory = udpai_meters_get(hub->meters, metric, UDPAI_STR("fanout"));
+    hub->responses_memory = udpai_meters_get(hub->meters, metric, UDPAI_STR("responses"));
+    hub->sessions_memory = udpai_meters_get(hub->meters, metric, UDPAI_STR("sessions"));
+}
+
 udpa_err
 udpai_hub_new(udpai_hub **ret_hub,
               udpai_wheel *wheel,
@@ -79,7 +90,8 @@ udpai_hub_new(udpai_hub **ret_hub,
     hub->last_id = options->first_session;
     udpai_node_info_ref(hub->options.info);
     udpai_decoder_init(&hub->decoder);
-    udpai_map_init(&hub->sessions, session_key);
+    find_memory_meters(hub);
+    udpai_map_init_in(&hub->sessions, session_key, &hub->memory);
     hub->last_side_link = UDPAI_SIDE_LINKS;
     udpai_map_init(&hub->side_links, side_link_key);
     udpai_list_init(&hub->ready);
@@ -92,6 +104,8 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_meters(hub->fanout, hub->meters);
+    if (options->is_worker) /* the node has the store */
+        udpai_fanout_own_resources(hub->fanout);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
     udpai_event_forwarder_init(&hub->forwarder, hub);
@@ -125,6 +139,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_recent_traces_done(&hub->traces);
     udpai_debts_done(&hub->debts);
     udpai_map_done(&hub->sessions);
+    assert(hub->memory.bytes == 0);
     udpai_map_done(&hub->side_links);
     udpai_own_events_done(&hub->own_events);
     udpai_event_forwarder_done(&hub->forwarder);
@@ -460,6 +475,7 @@ udpai_session_init(udpai_session *session,
     udpai_identity_ref(session->info.identity);
     udpa_bytes_ref(session->info.address);
     count_open(session);
+    udpai_memory_add(&hub->memory, ops->size);
     if (hub->options.has_barriers && !info->is_source &&
         udpai_stream_barrier_add(&hub->barrier, session) && hub->env.wake)
         hub->env.wake(hub->env.userdata);
@@ -587,6 +603,7 @@ udpai_session_closed(udpai_session *session, const udpa_error *why)
     udpai_list_remove(&session->in_barrier);
     udpai_map_remove(&session->hub->sessions, session_key(session));
     udpai_meter_subtract(session->open, 1);
+    udpai_memory_subtract(&session->hub->memory, session->ops->size);
     udpai_identity *identity = session->info.identity;
     udpa_bytes *address = session->info.address;
     session->ops->free(session);

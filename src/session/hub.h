@@ -66,6 +66,7 @@ typedef struct udpai_stream_info {
 /* A protocol. */
 typedef struct udpai_session_ops {
     const char *name; /* "udpa", … */
+    size_t size;      /* of its sessions, as far as their memory is counted */
     bool is_client;   /* its peers report, and serve nothing: none of them is a ConfigSource */
     /* A message has come; borrowed. An error ends the stream with that status. */
     udpa_err (*receive)(udpai_session *session, udpai_str message, udpa_error **ret_error);
@@ -265,6 +266,10 @@ void udpai_hub_note(udpai_hub *hub,
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 /* What its thread counts; any thread may read them while the hub lives. */
 udpai_meters *udpai_hub_meters(const udpai_hub *hub);
+/* Counts what sessions have; to be used where their main structures are made and freed. */
+udpai_memory *udpai_hub_memory(udpai_hub *hub);
+/* Puts what was counted as memory into the meters: after each turn. */
+void udpai_hub_show_memory(udpai_hub *hub);
 /* What is sent of this type, and answered to that; never NULL, and as long as the hub. */
 const udpai_traffic *udpai_hub_traffic(udpai_hub *hub, udpai_str type_url);
 udpai_debts *udpai_hub_debts(udpai_hub *hub);

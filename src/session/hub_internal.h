@@ -38,6 +38,8 @@ struct udpai_hub {
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
     udpai_meters *meters;
+    udpai_memory memory; /* of sessions */
+    udpai_meter *fanout_memory, *responses_memory, *sessions_memory;
     udpai_traffic_table traffic;
 };
 

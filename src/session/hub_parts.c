@@ -116,6 +116,21 @@ udpai_hub_meters(const udpai_hub *hub)
     return hub->meters;
 }
 
+udpai_memory *
+udpai_hub_memory(udpai_hub *hub)
+{
+    return &hub->memory;
+}
+
+void
+udpai_hub_show_memory(udpai_hub *hub)
+{
+    const udpai_fanout_memory fanout = udpai_fanout_memory_of(hub->fanout);
+    udpai_meter_set(hub->fanout_memory, fanout.all);
+    udpai_meter_set(hub->responses_memory, fanout.responses);
+    udpai_meter_set(hub->sessions_memory, hub->memory.bytes);
+}
+
 udpai_debts *
 udpai_hub_debts(udpai_hub *hub)
 {

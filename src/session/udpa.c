@@ -62,10 +62,33 @@ on_patience_end(udpai_timer *timer)
     finish_unread(UDPAI_CONTAINER_OF(timer, udpai_udpa, unread), "and none has gone for a minute");
 }
 
+udpai_control *
+udpai_udpa_control_new(udpai_udpa *udpa, udpa_bytes *message)
+{
+    udpai_memory *memory = udpai_hub_memory(udpa->session.hub);
+    udpai_control *control = udpai_alloc_in(memory, sizeof(*control));
+    if (!control)
+        return NULL;
+    udpai_memory_add(memory, udpa_bytes_size(message));
+    control->message = message;
+    udpai_list_init(&control->node);
+    return control;
+}
+
+udpa_bytes *
+udpai_udpa_control_take(udpai_udpa *udpa, udpai_control *control)
+{
+    udpai_memory *memory = udpai_hub_memory(udpa->session.hub);
+    udpa_bytes *message = control->message;
+    udpai_memory_subtract(memory, udpa_bytes_size(message));
+    udpai_free_in(memory, control, sizeof(*control));
+    return message;
+}
+
 static udpa_err
 queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer, uint64_t nonce)
 {
-    udpai_control *control = message ? udpai_alloc(sizeof(*control)) : NULL;
+    udpai_control *control = message ? udpai_udpa_control_new(udpa, message) : NULL;
     if (!control) {
         udpa_bytes_unref(message);
         udpai_session_finish(
@@ -76,15 +99,12 @@ queue(udpai_udpa *udpa, udpa_bytes *message, bool is_answer, uint64_t nonce)
     size_t answer_bytes = is_answer ? udpa_bytes_size(message) : 0;
     if (udpa->n_controls >= UDPAI_CONTROLS_MAX ||
         udpa->answer_bytes + answer_bytes > UDPAI_ANSWERS_MAX_BYTES) {
-        udpa_bytes_unref(message);
-        udpai_free(control);
+        udpa_bytes_unref(udpai_udpa_control_take(udpa, control));
         finish_unread(udpa, "and one more is above the limit");
         return UDPA_ERR_LIMIT;
     }
-    control->message = message;
     control->is_answer = is_answer;
     control->nonce = nonce;
-    udpai_list_init(&control->node);
     udpai_list_append(&udpa->controls, &control->node);
     udpa->n_controls++;
     udpa->answer_bytes += answer_bytes;
@@ -155,6 +175,16 @@ udpai_udpa_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_
     return UDPA_OK;
 }
 
+/* Consumes the reference. */
+static void
+set_peer(udpai_udpa *udpa, udpai_node_info *peer)
+{
+    udpai_memory_change(udpai_hub_memory(udpa->session.hub), udpai_node_info_size(udpa->peer),
+                        udpai_node_info_size(peer));
+    udpai_node_info_unref(udpa->peer);
+    udpa->peer = peer;
+}
+
 static void
 udpa_free(udpai_session *session)
 {
@@ -162,9 +192,8 @@ udpa_free(udpai_session *session)
     udpai_session_report_closed(session, UDPAI_TAKE(udpa->closed));
     udpai_list *node;
     while ((node = udpai_list_pop(&udpa->controls))) {
-        udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
-        udpa_bytes_unref(control->message);
-        udpai_free(control);
+        udpa_bytes_unref(
+            udpai_udpa_control_take(udpa, UDPAI_LIST_ENTRY(node, udpai_control, node)));
     }
     udpai_timer_cancel(&udpa->unread);
     udpai_udpa_free_events(udpa);
@@ -173,7 +202,7 @@ udpa_free(udpai_session *session)
     udpai_subscriber_done(&udpa->subscriber);
     udpai_body_unref(udpa->writing);
     udpa_bytes_unref(udpa->writing_control);
-    udpai_node_info_unref(udpa->peer);
+    set_peer(udpa, NULL);
     udpai_free(udpa);
 }
 
@@ -204,8 +233,7 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
                           "the peer's Node has no id, or one above %d bytes, or such an instance",
                           UDPAI_AUTHORITY_MAX);
     }
-    udpai_node_info_unref(udpa->peer);
-    udpa->peer = info;
+    set_peer(udpa, info);
     udpa->is_extended = udpai_node_info_has_feature(info, UDPAI_FEATURE_EXTENSIONS) &&
                         udpai_node_info_has_feature(udpai_hub_settings(udpa->session.hub)->info,
                                                     UDPAI_FEATURE_EXTENSIONS);
@@ -396,13 +424,12 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
     }
     udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
     udpa->n_controls--;
-    udpa->writing_control = control->message;
     if (control->is_answer)
         udpa->answer_bytes -= udpa_bytes_size(control->message);
+    udpa->writing_control = udpai_udpa_control_take(udpa, control);
     if (udpai_timer_is_set(&udpa->unread))
         start_patience(udpa); /* some of it was sent */
     udpai_udpa_pace(udpa);
-    udpai_free(control);
     session->is_calm = false; /* it may need an answer */
     out->parts = &udpa->writing_control;
     out->n_parts = 1;
@@ -412,6 +439,7 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
 
 static const udpai_session_ops udpa_ops = {
     .name = "udpa",
+    .size = sizeof(udpai_udpa),
     .receive = udpa_receive,
     .next = udpa_next,
     .order = udpa_order,

@@ -339,7 +339,7 @@ udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order)
     udpa_err err = udpai_udpa_send_publication(udpa, message, udpa->last_nonce);
     if (err != UDPA_OK || !order->publication->receipt_required)
         return err;
-    udpai_in_flight *flight = udpai_alloc(sizeof(*flight));
+    udpai_in_flight *flight = udpai_alloc_in(udpai_hub_memory(udpa->session.hub), sizeof(*flight));
     if (!flight) {
         udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
         return UDPA_ERR_NOMEM;
@@ -373,8 +373,7 @@ drop_unwritten(udpai_udpa *udpa, uint64_t nonce)
             continue;
         udpai_list_remove(&control->node);
         udpa->n_controls--;
-        udpa_bytes_unref(control->message);
-        udpai_free(control);
+        udpa_bytes_unref(udpai_udpa_control_take(udpa, control));
     }
 }
 

@@ -263,13 +263,11 @@ answer(udpai_udpa *udpa, const udpai_subscription_message *message)
     udpa_bytes *bytes = udpai_publish_compose_whole(&plan, ++udpa->last_nonce);
     if (!bytes || !feeds || feeds->n_questions >= QUESTIONS_MAX)
         return udpai_udpa_answer(udpa, bytes);
-    udpai_control *control = udpai_alloc(sizeof(*control));
+    udpai_control *control = udpai_udpa_control_new(udpa, bytes);
     if (!control) {
         udpa_bytes_unref(bytes);
         return UDPA_ERR_NOMEM;
     }
-    control->message = bytes;
-    udpai_list_init(&control->node);
     udpai_list_append(&feeds->questions, &control->node);
     feeds->n_questions++;
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
@@ -405,8 +403,7 @@ send_answer(udpai_udpa *udpa, udpai_outgoing *out)
     udpai_control *control =
         UDPAI_LIST_ENTRY(udpai_list_pop(&feeds->questions), udpai_control, node);
     feeds->n_questions--;
-    feeds->parts[0] = control->message;
-    udpai_free(control);
+    feeds->parts[0] = udpai_udpa_control_take(udpa, control);
     out->parts = feeds->parts;
     out->n_parts = 1;
 }
@@ -441,9 +438,8 @@ udpai_udpa_free_events(udpai_udpa *udpa)
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
         end_feed(&feeds->feeds[i]);
     while ((node = udpai_list_pop(&feeds->questions))) {
-        udpai_control *control = UDPAI_LIST_ENTRY(node, udpai_control, node);
-        udpa_bytes_unref(control->message);
-        udpai_free(control);
+        udpa_bytes_unref(
+            udpai_udpa_control_take(udpa, UDPAI_LIST_ENTRY(node, udpai_control, node)));
     }
     while (feeds->subscriptions.n)
         remove_subscription(feeds, feeds->subscriptions.n - 1);

@@ -103,6 +103,10 @@ udpai_udpa_of(udpai_session *session)
 }
 
 /* udpa.c */
+/* A control message of its own, which consumes the message; NULL without memory. */
+udpai_control *udpai_udpa_control_new(udpai_udpa *udpa, udpa_bytes *message);
+/* Frees it; its message is the caller's. */
+udpa_bytes *udpai_udpa_control_take(udpai_udpa *udpa, udpai_control *control);
 /* Queues a control message; consumes it (NULL: out of memory). */
 udpa_err udpai_udpa_send(udpai_udpa *udpa, udpa_bytes *message);
 /* The same of a publication with this nonce, which may be forgotten before it is written. */

@@ -55,7 +55,7 @@ udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight)
     udpa->n_in_flight--;
     udpai_listing_unref(flight->listing);
     udpai_publication_free(flight->publication);
-    udpai_free(flight);
+    udpai_free_in(udpai_hub_memory(udpa->session.hub), flight, sizeof(*flight));
 }
 
 void
@@ -585,7 +585,8 @@ note_in_flight(udpai_udpa *udpa, const udpai_delivery *delivery)
         .head = delivery->head,
         .sent_us = udpai_hub_wall_us(udpa->session.hub),
     };
-    udpai_in_flight *flight = noted.listing ? udpai_alloc(sizeof(*flight)) : NULL;
+    udpai_memory *memory = udpai_hub_memory(udpa->session.hub);
+    udpai_in_flight *flight = noted.listing ? udpai_alloc_in(memory, sizeof(*flight)) : NULL;
     if (!flight) {
         udpai_udpa_note_lost(&noted);
         udpai_listing_unref(noted.listing);

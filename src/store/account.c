@@ -116,13 +116,13 @@ open_account(udpai_store *store, const udpa_resource *resource)
     udpai_namespace_use *account = find_account(store, resource);
     if (account)
         return account;
-    account = udpai_alloc(sizeof(*account));
+    account = udpai_alloc_in(&store->memory, sizeof(*account));
     if (account && udpa_bytes_new(&account->name, name_space.data, name_space.len) == UDPA_OK) {
         if (udpai_map_add(&store->namespaces, account))
             return account;
         udpa_bytes_unref(account->name);
     }
-    udpai_free(account);
+    udpai_free_in(&store->memory, account, sizeof(*account));
     return NULL;
 }
 
@@ -134,7 +134,7 @@ udpai_store_close_account(udpai_store *store, const udpa_resource *resource)
         return;
     udpai_map_remove(&store->namespaces, udpai_bytes_view(account->name));
     udpa_bytes_unref(account->name);
-    udpai_free(account);
+    udpai_free_in(&store->memory, account, sizeof(*account));
 }
 
 /* ---- limits ---- */

@@ -65,16 +65,16 @@ make_type(udpai_store *store, const udpa_resource *resource)
     udpai_store_type *type = udpai_store_find_type(store, udpai_resource_type_url(resource));
     if (type)
         return type;
-    type = udpai_alloc(sizeof(*type));
+    type = udpai_alloc_in(&store->memory, sizeof(*type));
     if (!type)
         return NULL;
     type->store = store;
     type->url = udpa_bytes_ref(udpai_resource_type(resource));
     type->is_client = udpai_type_is_client(udpai_resource_type_url(resource));
-    udpai_map_init(&type->entries, entry_key);
+    udpai_map_init_in(&type->entries, entry_key, &store->memory);
     if (!udpai_map_add(&store->types, type)) {
         udpa_bytes_unref(type->url);
-        udpai_free(type);
+        udpai_free_in(&store->memory, type, sizeof(*type));
         return NULL;
     }
     return type;
@@ -88,7 +88,7 @@ drop_type_if_empty(udpai_store *store, udpai_store_type *type)
     udpai_map_remove(&store->types, udpai_store_type_url(type));
     udpai_map_done(&type->entries);
     udpa_bytes_unref(type->url);
-    udpai_free(type);
+    udpai_free_in(&store->memory, type, sizeof(*type));
 }
 
 udpai_store_entry *
@@ -100,7 +100,7 @@ udpai_store_make_entry(udpai_store *store, udpa_resource *resource)
     udpai_store_entry *entry = udpai_map_get(&type->entries, udpai_resource_name(resource));
     if (entry)
         return entry;
-    entry = udpai_alloc(sizeof(*entry));
+    entry = udpai_alloc_in(&store->memory, sizeof(*entry));
     if (entry) {
         entry->type = type;
         entry->reported = udpa_resource_ref(resource);
@@ -109,20 +109,20 @@ udpai_store_make_entry(udpai_store *store, udpa_resource *resource)
             return entry;
         udpa_resource_unref(entry->reported);
     }
-    udpai_free(entry);
+    udpai_free_in(&store->memory, entry, sizeof(*entry));
     drop_type_if_empty(store, type);
     return NULL;
 }
 
 static void
-free_more(udpai_store_more *more)
+free_more(udpai_store *store, udpai_store_more *more)
 {
     if (!more)
         return;
-    udpai_vector_done(&more->contributions);
-    udpai_vector_done(&more->floors);
+    udpai_vector_done_in(&store->memory, &more->contributions);
+    udpai_vector_done_in(&store->memory, &more->floors);
     udpa_resource_unref(more->restored);
-    udpai_free(more);
+    udpai_free_in(&store->memory, more, sizeof(*more));
 }
 
 void
@@ -136,8 +136,8 @@ udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry)
     udpai_map_remove(&type->entries, udpai_store_entry_name(entry));
     udpai_list_remove(&entry->dirty);
     udpa_resource_unref(entry->reported);
-    free_more(entry->more);
-    udpai_free(entry);
+    free_more(store, entry->more);
+    udpai_free_in(&store->memory, entry, sizeof(*entry));
     drop_type_if_empty(store, type);
 }
 
@@ -200,6 +200,6 @@ udpai_store_more *
 udpai_store_more_of(udpai_store_entry *entry)
 {
     if (!entry->more)
-        entry->more = udpai_alloc(sizeof(*entry->more));
+        entry->more = udpai_alloc_in(&entry->type->store->memory, sizeof(*entry->more));
     return entry->more;
 }

@@ -103,7 +103,7 @@ udpai_store_forget(udpai_store *store, udpai_floor *floor)
     udpa_resource_unref(floor->seen);
     udpa_bytes_unref(floor->from_node);
     udpa_bytes_unref(floor->shared_key);
-    udpai_free(floor);
+    udpai_free_in(&store->memory, floor, sizeof(*floor));
 }
 
 static void
@@ -197,11 +197,11 @@ udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_r
 static udpai_floor *
 make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *removed)
 {
-    udpai_floor *floor = udpai_alloc(sizeof(*floor));
+    udpai_floor *floor = udpai_alloc_in(&store->memory, sizeof(*floor));
     udpa_resource *seen = udpai_removal_of(removed, udpa_resource_generation(removed));
     udpai_store_more *more = udpai_store_more_of(entry);
-    if (!floor || !seen || !more || !udpai_vector_push(&more->floors, floor)) {
-        udpai_free(floor);
+    if (!floor || !seen || !more || !udpai_vector_push_in(&store->memory, &more->floors, floor)) {
+        udpai_free_in(&store->memory, floor, sizeof(*floor));
         udpa_resource_unref(seen);
         return NULL;
     }

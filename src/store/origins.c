@@ -3,7 +3,7 @@
 #include "store/store_internal.h"
 
 static udpai_origin *
-free_origin(udpai_origin *origin)
+free_origin(udpai_store *store, udpai_origin *origin)
 {
     for (size_t i = 0; i < origin->eligibilities.n; i++)
         udpa_bytes_unref(origin->eligibilities.items[i].type);
@@ -13,7 +13,7 @@ free_origin(udpai_origin *origin)
     udpa_bytes_unref(origin->node_id);
     udpai_identity_unref(origin->identity);
     udpa_bytes_unref(origin->key);
-    udpai_free(origin);
+    udpai_free_in(&store->memory, origin, sizeof(*origin));
     return NULL;
 }
 
@@ -29,7 +29,7 @@ udpai_store_origin(udpai_store *store, udpai_str key)
     udpai_origin *origin = udpai_store_find_origin(store, key);
     if (origin)
         return origin;
-    origin = udpai_alloc(sizeof(*origin));
+    origin = udpai_alloc_in(&store->memory, sizeof(*origin));
     if (!origin)
         return NULL;
     origin->rank = UDPAI_ORIGIN_PUBLISHER;
@@ -38,7 +38,7 @@ udpai_store_origin(udpai_store *store, udpai_str key)
     udpai_store_init_absences(origin);
     if (udpa_bytes_new(&origin->key, key.data, key.len) != UDPA_OK ||
         !udpai_map_add(&store->origins, origin))
-        return free_origin(origin);
+        return free_origin(store, origin);
     udpai_store_note_idle(store, origin);
     return origin;
 }
@@ -50,7 +50,7 @@ drop_if_unused(udpai_store *store, udpai_origin *origin)
         !udpai_list_empty(&origin->contributions))
         return;
     udpai_map_remove(&store->origins, udpai_origin_key(origin));
-    free_origin(origin);
+    free_origin(store, origin);
 }
 
 udpai_origin *
@@ -98,7 +98,7 @@ udpai_store_free_origins(udpai_store *store)
     size_t at = 0;
     udpai_origin *origin;
     while ((origin = udpai_map_next(&store->origins, &at)))
-        free_origin(origin);
+        free_origin(store, origin);
     udpai_map_done(&store->origins);
 }
 

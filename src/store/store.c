@@ -2,6 +2,8 @@
 #include "store/audit.h"
 #include "store/store_internal.h"
 
+#include <assert.h>
+
 #include "base/error.h"
 #include "model/name.h"
 
@@ -31,9 +33,9 @@ udpai_store_new(udpai_store **ret_store, udpai_wheel *wheel, const udpai_store_o
         return UDPA_ERR_NOMEM;
     store->wheel = wheel;
     store->options = *options;
-    udpai_map_init(&store->types, type_key);
-    udpai_map_init(&store->origins, origin_key);
-    udpai_map_init(&store->namespaces, namespace_key);
+    udpai_map_init_in(&store->types, type_key, &store->memory);
+    udpai_map_init_in(&store->origins, origin_key, &store->memory);
+    udpai_map_init_in(&store->namespaces, namespace_key, &store->memory);
     udpai_map_init(&store->choices, udpai_store_choice_key);
     udpai_list_init(&store->marked);
     udpai_list_init(&store->dirty);
@@ -58,6 +60,12 @@ udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void
 {
     store->certain = certain;
     store->certain_userdata = userdata;
+}
+
+uint64_t
+udpai_store_memory(const udpai_store *store)
+{
+    return store->memory.bytes + store->use.bytes;
 }
 
 uint64_t
@@ -181,7 +189,7 @@ drop_expiry(udpai_stored *stored)
         udpai_timer_cancel(&stored->expiry->timer);
         set_overdue(stored->entry->type->store, stored->expiry, false);
     }
-    udpai_free(stored->expiry);
+    udpai_free_in(&stored->entry->type->store->memory, stored->expiry, sizeof(*stored->expiry));
     stored->expiry = NULL;
 }
 
@@ -197,7 +205,7 @@ leave_entry(udpai_stored *stored)
     for (size_t i = 0; i < entry->more->contributions.n; i++)
         if (entry->more->contributions.items[i] == stored)
             udpai_vector_remove_unordered(&entry->more->contributions, i);
-    udpai_free(stored);
+    udpai_free_in(&entry->type->store->memory, stored, sizeof(*stored));
 }
 
 static void
@@ -304,10 +312,11 @@ room_for_stored(udpai_store_entry *entry)
     if (!entry->first.origin)
         return &entry->first;
     udpai_store_more *more = udpai_store_more_of(entry);
-    udpai_stored *stored = more ? udpai_alloc(sizeof(*stored)) : NULL;
-    if (stored && udpai_vector_push(&more->contributions, stored))
+    udpai_memory *memory = &entry->type->store->memory;
+    udpai_stored *stored = more ? udpai_alloc_in(memory, sizeof(*stored)) : NULL;
+    if (stored && udpai_vector_push_in(memory, &more->contributions, stored))
         return stored;
-    udpai_free(stored);
+    udpai_free_in(memory, stored, sizeof(*stored));
     return NULL;
 }
 
@@ -334,7 +343,8 @@ get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, b
     udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
     udpai_expiry *expiry = NULL;
     if (expires && !(stored && stored->expiry)) {
-        expiry = udpai_store_more_of(entry) ? udpai_alloc(sizeof(*expiry)) : NULL;
+        expiry =
+            udpai_store_more_of(entry) ? udpai_alloc_in(&store->memory, sizeof(*expiry)) : NULL;
         if (!expiry)
             return NULL;
         udpai_timer_init(&expiry->timer, on_expiry);
@@ -342,7 +352,7 @@ get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, b
     if (!stored)
         stored = add_stored(store, origin, entry);
     if (!stored) {
-        udpai_free(expiry);
+        udpai_free_in(&store->memory, expiry, sizeof(*expiry));
     } else if (expiry) {
         expiry->stored = stored;
         stored->expiry = expiry;
@@ -607,6 +617,7 @@ udpai_store_free(udpai_store *store)
     udpai_map_done(&store->namespaces);
     udpai_store_free_choices(store);
     udpai_durable_batch_free(store->durable);
+    assert(udpai_store_memory(store) == 0);
     udpai_free(store);
     return NULL;
 }

@@ -382,6 +382,8 @@ bool udpai_origin_is_durable(const udpai_origin *origin);
 void udpai_store_set_loading(udpai_store *store, bool loading);
 
 size_t udpai_store_n_contributions(const udpai_store *store);
+/* Bytes, as far as main structures go, with the resources. */
+uint64_t udpai_store_memory(const udpai_store *store);
 
 /* Of these, such as stay though their time is over. */
 size_t udpai_store_n_overdue(const udpai_store *store);

@@ -129,6 +129,7 @@ typedef enum udpai_applying {
 
 struct udpai_store {
     udpai_wheel *wheel;
+    udpai_memory memory; /* what it has, without the resources, which `use` has */
     udpai_store_options options;
     udpai_map types;
     udpai_map origins;

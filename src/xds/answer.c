@@ -16,7 +16,7 @@ free_flight(udpai_xds_type *type, udpai_xds_in_flight *flight)
     type->n_in_flight--;
     udpai_listing_unref(flight->listing);
     udpai_vector_done(&flight->again);
-    udpai_free(flight);
+    udpai_free_in(type->memory, flight, sizeof(*flight));
 }
 
 static udpai_xds_in_flight *
@@ -38,7 +38,7 @@ udpai_xds_type_free(udpai_xds_type *type)
     udpai_xds_requested_name_done(type);
     udpa_error_unref(type->last_error);
     udpa_error_unref(type->held);
-    udpai_free(type);
+    udpai_free_in(type->memory, type, sizeof(*type));
 }
 
 /* ---- sent ---- */
@@ -110,7 +110,7 @@ udpai_xds_note_sent(udpai_xds *xds, const udpai_xds_next_response *response)
         .is_state = response->kind == UDPAI_DELIVERY_STATE,
     };
     count_sent(type, response->subscription, body);
-    udpai_xds_in_flight *flight = udpai_alloc(sizeof(*flight));
+    udpai_xds_in_flight *flight = udpai_alloc_in(type->memory, sizeof(*flight));
     if (!flight) { /* its answer will not be recognised */
         lose_flight(type, &noted);
         return;

@@ -156,6 +156,7 @@ const udpai_xds_protocol udpai_xds_delta = {
     .ops =
         {
             .name = "xds-delta",
+            .size = sizeof(udpai_xds),
             .receive = udpai_xds_receive,
             .next = udpai_xds_next,
             .order = udpai_xds_order,

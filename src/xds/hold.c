@@ -23,10 +23,10 @@ key_of(const void *item)
 }
 
 void
-udpai_hold_init(udpai_hold *hold)
+udpai_hold_init(udpai_hold *hold, udpai_memory *memory)
 {
-    *hold = (udpai_hold){0};
-    udpai_map_init(&hold->by_name, key_of);
+    *hold = (udpai_hold){.memory = memory};
+    udpai_map_init_in(&hold->by_name, key_of, memory);
     udpai_list_init(&hold->oldest_first);
 }
 
@@ -38,7 +38,7 @@ drop(udpai_hold *hold, udpai_warming *warming)
     udpai_map_remove(&hold->by_name, key_of(warming));
     udpai_list_remove(&warming->node);
     udpa_resource_unref(warming->cluster);
-    udpai_free(warming);
+    udpai_free_in(hold->memory, warming, sizeof(*warming));
     if (hold->by_name.n == 0)
         udpai_map_done(&hold->by_name);
 }
@@ -68,14 +68,14 @@ udpai_hold_add(udpai_hold *hold,
     if (old)
         drop(hold, old);
     udpai_warming *warming =
-        hold->by_name.n < UDPAI_HOLD_MAX ? udpai_alloc(sizeof(*warming)) : NULL;
+        hold->by_name.n < UDPAI_HOLD_MAX ? udpai_alloc_in(hold->memory, sizeof(*warming)) : NULL;
     if (!warming)
         return;
     warming->cluster = cluster;
     warming->seq = seq;
     warming->response = *response;
     if (!udpai_map_add(&hold->by_name, warming)) {
-        udpai_free(warming);
+        udpai_free_in(hold->memory, warming, sizeof(*warming));
         return;
     }
     udpa_resource_ref(cluster);

@@ -22,9 +22,10 @@ typedef struct udpai_hold {
     udpai_list oldest_first;
     struct udpai_warming *blocker; /* was waited for last; NULL: nothing */
     uint64_t blocked_last, blocked_until_ms;
+    udpai_memory *memory; /* counts it; NULL: nothing does */
 } udpai_hold;
 
-void udpai_hold_init(udpai_hold *hold);
+void udpai_hold_init(udpai_hold *hold, udpai_memory *memory);
 void udpai_hold_done(udpai_hold *hold);
 bool udpai_hold_is_empty(const udpai_hold *hold);
 

@@ -66,8 +66,9 @@ choose_mode(const udpai_xds *xds, udpai_str type_url)
 
 #define POLL_OPS(called)                                                                           \
     {                                                                                              \
-        .name = (called), .receive = receive, .next = next, .ended = ended,                        \
-        .order = udpai_xds_order, .describe = udpai_xds_describe, .free = udpai_xds_free,          \
+        .name = (called), .size = sizeof(udpai_xds), .receive = receive, .next = next,             \
+        .ended = ended, .order = udpai_xds_order, .describe = udpai_xds_describe,                  \
+        .free = udpai_xds_free,                                                                    \
     }
 
 const udpai_xds_protocol udpai_xds_poll = {

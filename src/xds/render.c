@@ -61,7 +61,7 @@ udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, const udpa_resource *re
     udpai_proto_put_raw(&sink->writer, head);
     end_stretch(sink);
     if (sink->body && !sink->failed)
-        sink->failed = !udpai_body_add_part(sink->body, udpa_bytes_ref(body));
+        sink->failed = !udpai_body_add_payload(sink->body, udpa_bytes_ref(body));
     begin_stretch(sink);
 }
 

@@ -33,8 +33,8 @@ glob_key(const void *item)
 void
 udpai_xds_requested_name_init(udpai_xds_type *type)
 {
-    udpai_map_init(&type->spellings, spelling_key);
-    udpai_map_init(&type->globs, glob_key);
+    udpai_map_init_in(&type->spellings, spelling_key, type->memory);
+    udpai_map_init_in(&type->globs, glob_key, type->memory);
 }
 
 /* The parts belong to the subscriber. */
@@ -44,7 +44,7 @@ udpai_xds_requested_name_done(udpai_xds_type *type)
     size_t at = 0;
     struct spelled *spelled;
     while ((spelled = udpai_map_next(&type->spellings, &at)))
-        udpai_free(spelled);
+        udpai_free_in(type->memory, spelled, sizeof(*spelled) + spelled->full_len + spelled->len);
     udpai_map_done(&type->spellings);
     udpai_map_done(&type->globs);
 }
@@ -58,7 +58,7 @@ udpai_xds_forget_spelling(udpai_xds *xds, udpai_xds_type *type, udpai_str full_n
     if (!old)
         return;
     xds->spelled_bytes -= old->full_len + old->len;
-    udpai_free(old);
+    udpai_free_in(type->memory, old, sizeof(*old) + old->full_len + old->len);
 }
 
 udpai_str
@@ -85,7 +85,7 @@ udpai_xds_spell(udpai_xds *xds,
             "the names of the form xdstp://… that this stream has asked for have more "
             "than %zu bytes, which is the limit; '%.*s' is one more",
             UDPAI_XDS_SPELLED_BYTES_MAX, UDPAI_SHOWN(text));
-    struct spelled *fresh = udpai_alloc(sizeof(*fresh) + bytes);
+    struct spelled *fresh = udpai_alloc_in(type->memory, sizeof(*fresh) + bytes);
     if (!fresh)
         return UDPA_ERR_NOMEM;
     fresh->full_len = (uint32_t)full_name.len;
@@ -94,7 +94,7 @@ udpai_xds_spell(udpai_xds *xds,
     udpai_str_put(&at, full_name);
     udpai_str_put(&at, text);
     if (!udpai_map_add(&type->spellings, fresh)) {
-        udpai_free(fresh);
+        udpai_free_in(type->memory, fresh, sizeof(*fresh) + bytes);
         return UDPA_ERR_NOMEM;
     }
     xds->spelled_bytes += bytes;

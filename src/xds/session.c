@@ -57,6 +57,16 @@ udpai_xds_begin(udpai_session **ret_session,
     return UDPA_OK;
 }
 
+/* Consumes the reference. */
+static void
+set_peer(udpai_xds *xds, udpai_node_info *peer)
+{
+    udpai_memory_change(udpai_hub_memory(xds->session.hub), udpai_node_info_size(xds->peer),
+                        udpai_node_info_size(peer));
+    udpai_node_info_unref(xds->peer);
+    xds->peer = peer;
+}
+
 void
 udpai_xds_free(udpai_session *session)
 {
@@ -73,7 +83,7 @@ udpai_xds_free(udpai_session *session)
     udpai_subscriber_done(&xds->subscriber);
     udpai_body_unref(xds->writing);
     udpai_xds_group_leave(&xds->server->groups, session->hub, xds->group);
-    udpai_node_info_unref(xds->peer);
+    set_peer(xds, NULL);
     udpai_free(xds);
 }
 
@@ -185,8 +195,7 @@ take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "the id of the Node is longer than %d bytes",
                           UDPAI_AUTHORITY_MAX);
     bool is_first = !xds->peer;
-    udpai_node_info_unref(xds->peer);
-    xds->peer = UDPAI_TAKE(request->node);
+    set_peer(xds, UDPAI_TAKE(request->node));
     return is_first ? on_node(xds, ret_error) : on_node_changed(xds, ret_error);
 }
 
@@ -249,9 +258,11 @@ note_role(udpai_xds *xds, udpai_subscription *subscription)
 static udpai_subscription *
 open_type(udpai_xds *xds, udpai_str type_url)
 {
-    udpai_xds_type *type = udpai_alloc(sizeof(*type));
+    udpai_memory *memory = udpai_hub_memory(xds->session.hub);
+    udpai_xds_type *type = udpai_alloc_in(memory, sizeof(*type));
     if (!type)
         return NULL;
+    type->memory = memory;
     udpai_list_init(&type->in_flight);
     udpai_xds_requested_name_init(type);
     type->is_named = must_be_named(xds->server, type_url);
@@ -259,7 +270,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
     udpai_subscription *subscription =
         udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(xds, type_url));
     if (!subscription) {
-        udpai_free(type);
+        udpai_free_in(memory, type, sizeof(*type));
         return NULL;
     }
     udpai_subscription_set_userdata(subscription, type);

@@ -90,20 +90,21 @@ put_key(const udpai_xds *xds, char *room)
 }
 
 static udpai_xds_siblings *
-new_siblings(udpai_map *siblings_by_client, size_t key_len, const char *key)
+new_siblings(const udpai_xds *xds, size_t key_len, const char *key)
 {
-    udpai_xds_siblings *siblings = udpai_alloc(sizeof(*siblings) + key_len);
+    udpai_memory *memory = udpai_hub_memory(xds->session.hub);
+    udpai_xds_siblings *siblings = udpai_alloc_in(memory, sizeof(*siblings) + key_len);
     if (!siblings)
         return NULL;
     siblings->key_len = key_len;
     memcpy(siblings->key, key, key_len);
     udpai_list_init(&siblings->streams);
     udpai_list_init(&siblings->waiting);
-    udpai_hold_init(&siblings->hold);
+    udpai_hold_init(&siblings->hold, memory);
     udpai_timer_init(&siblings->timer, on_timer);
-    if (udpai_map_add(siblings_by_client, siblings))
+    if (udpai_map_add(&xds->server->siblings_by_client, siblings))
         return siblings;
-    udpai_free(siblings);
+    udpai_free_in(memory, siblings, sizeof(*siblings) + key_len);
     return NULL;
 }
 
@@ -118,7 +119,7 @@ udpai_xds_siblings_join(udpai_xds *xds)
     put_key(xds, key);
     xds->siblings = udpai_map_get(siblings_by_client, (udpai_str){key, key_len});
     if (!xds->siblings)
-        xds->siblings = new_siblings(siblings_by_client, key_len, key);
+        xds->siblings = new_siblings(xds, key_len, key);
     if (!xds->siblings)
         return UDPA_ERR_NOMEM;
     udpai_list_append(&xds->siblings->streams, &xds->in_siblings);
@@ -143,7 +144,8 @@ udpai_xds_siblings_leave(udpai_xds *xds)
     if (siblings_by_client->n == 0)
         udpai_map_done(siblings_by_client);
     udpai_hold_done(&siblings->hold);
-    udpai_free(siblings);
+    udpai_free_in(udpai_hub_memory(xds->session.hub), siblings,
+                  sizeof(*siblings) + siblings->key_len);
 }
 
 void

@@ -259,6 +259,7 @@ const udpai_xds_protocol udpai_xds_sotw = {
     .ops =
         {
             .name = "xds-sotw",
+            .size = sizeof(udpai_xds),
             .receive = udpai_xds_receive,
             .next = udpai_xds_next,
             .order = udpai_xds_order,

@@ -74,6 +74,7 @@ struct udpai_xds_type {
     udpai_list in_flight;      /* oldest first */
     size_t n_in_flight;
     const udpai_traffic *traffic; /* of this type on all streams */
+    udpai_memory *memory;         /* the hub's */
     /* For status. */
     uint64_t n_resources, n_removals, n_acknowledged, n_refused;
     size_t n_hidden; /* in the last response */

@@ -5,6 +5,7 @@ Prometheus scrapes it by TLS.
 
 formats: a node with workers, sources and clients; what is counted is what they have done, and a worker that hangs
 is reported.
+memory: what resources and streams take is counted, and given back.
 many_types: 10,000 types are published and subscribed to; there are no more series than a node may have."""
 import collections
 import http.client
@@ -45,6 +46,8 @@ if not os.environ.get('UDPA_TEST_GRPC_CORE'):
 TYPES = 10000
 TYPES_OF_A_STREAM = 1000
 LINT_PATIENCE_S = 60
+HEAVY, HEAVY_BYTES = 1000, 2000 # resources, and of each
+HEAVY_STREAMS = 20
 SCRAPE_INTERVAL = '400ms' # a scrape may take as long
 HESITATION_S = 0.3 # of a client, before it answers
 
@@ -425,7 +428,56 @@ def many_types(test):
         check(f'promtool finds nothing in it: {found}', found == (0, ''))
 
 
-VARIANTS = {'formats': formats, 'many_types': many_types}
+# ---- memory ----
+
+def memory_of(page):
+    return {dict(labels)['module']: value for labels, value in page.series()['udpa_memory_bytes'].items()}
+
+
+def memory(test):
+    """What resources and streams take is counted by module, in the node and in its worker."""
+    file = test.work / 'node.json'
+    file.write_text(json.dumps({'sockets': [{'address': '127.0.0.1:0'}], 'workers': 1,
+                                'shim': {'namespaces': ['com.acme']},
+                                'http': {'sockets': [{'address': '127.0.0.1:0'}]}}), encoding='utf-8')
+    node = interop.Node(test, 'node', port=None, bootstrap=file)
+    page = Page(int(re.search(r'listening on 127\.0\.0\.1:(\d+) \([^)]*(?:REST|HTTP)', node.text())[1]))
+    payloads = HEAVY * HEAVY_BYTES
+    with udpa_peer.Peer(test.build, node.address, namespace='com.acme') as publisher:
+        publisher.publish([('warm', cluster('warm'))])
+        page.wait('udpa_resources', 1, type=xds_peer.CLUSTER)
+        page.wait('udpa_memory_bytes', lambda n: n > 0, module='sessions')
+        before = memory_of(page)
+        text = 'x' * HEAVY_BYTES
+        publisher.publish([(f'n{i}', cluster_pb2.Cluster(name=f'n{i}', alt_stat_name=text)) for i in range(HEAVY)])
+        for module in ('store', 'fanout'):
+            page.wait('udpa_memory_bytes', lambda n, least=before[module] + payloads: n > least, module=module)
+        streams = [xds_peer.Client(node.address, node_id=f'client-{i}') for i in range(HEAVY_STREAMS)]
+        try:
+            for stream in streams:
+                stream.send(xds_peer.CLUSTER)
+            for stream in streams:
+                stream.receive()
+            least = before['sessions'] + HEAVY_STREAMS * 500
+            page.wait('udpa_memory_bytes', lambda n: n > least, module='sessions')
+            if 'connections' in before:
+                page.wait('udpa_memory_bytes', lambda n: n > before['connections'] + HEAVY_STREAMS * 5000,
+                          module='connections')
+            begin = time.monotonic()
+            page.get()
+            check('the page is made quickly', time.monotonic() - begin < 1)
+        finally:
+            for stream in streams:
+                stream.__exit__()
+        page.wait('udpa_memory_bytes', lambda n: n < before['sessions'] + 4000, module='sessions')
+        if 'connections' in before:
+            page.wait('udpa_memory_bytes', before['connections'], module='connections')
+        publisher.remove('envoy.config.cluster.v3.Cluster', [f'n{i}' for i in range(HEAVY)])
+        for module in ('store', 'fanout'):
+            page.wait('udpa_memory_bytes', lambda n, most=before[module] + payloads / 2: n < most, module=module)
+
+
+VARIANTS = {'formats': formats, 'many_types': many_types, 'memory': memory}
 
 if __name__ == '__main__':
     sys.exit(interop.run(__doc__, lambda test: VARIANTS[test.variant](test), tuple(VARIANTS)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/door/door.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -125,6 +126,7 @@ udpai_door_wait(udpai_door *door, uint64_t due_ms, atomic_uint_fast64_t *ret_wok
     if (door->has_more)
         udpai_door_parked_read(door);
     free_broken(door);
+    udpai_meter_set(door->meters.memory, door->memory.bytes);
 }
 
 void
@@ -241,6 +243,7 @@ udpai_door_free(udpai_door *door)
     udpai_strbuf_done(&door->plain);
     udpai_strbuf_done(&door->cipher);
     udpai_free(door->room);
+    assert(door->memory.bytes == 0);
     udpai_free(door);
     return NULL;
 }

@@ -43,6 +43,8 @@ struct udpai_door_connection {
     int socket;
     udpai_tls_session *tls;   /* NULL: plaintext */
     nghttp2_session *session; /* NULL at the door: its first bytes have yet to come */
+    udpai_memory memory;      /* of that, … */
+    bool is_counted;          /* … and it is part of the door's */
     udpai_door_peer peer;
     udpai_http_head *head;        /* that is coming, where visits are served; NULL: none */
     size_t n_visits, visit_bytes; /* that are served; and of all that are there the bodies */
@@ -107,13 +109,14 @@ typedef enum udpai_connection_refusal {
 /* Added to by udpai_meter_add_shared() alone; `used` is set under the mutex of the addresses. */
 typedef struct udpai_acceptor_meters {
     udpai_meters *all;
-    udpai_meter *used;
+    udpai_meter *used, *memory; /* the latter is set by the door */
     udpai_meter *handshakes, *failed[UDPAI_HANDSHAKE_FAILURES], *refused[UDPAI_CONNECTION_REFUSALS];
 } udpai_acceptor_meters;
 
 struct udpai_door {
     udpai_wheel *wheel;
     udpai_acceptor_meters meters;
+    udpai_memory memory; /* of connections that are here, with their streams and messages */
     void (*woken)(void *userdata);
     void *userdata;
     udpai_addresses addresses, identities; /* the latter: by certificates */
@@ -148,6 +151,13 @@ struct udpai_door {
 
 udpa_err udpai_acceptor_meters_init(udpai_acceptor_meters *meters);
 void udpai_acceptor_meters_done(udpai_acceptor_meters *meters);
+
+/* ---- memory.c ---- */
+
+/* For nghttp2: it counts as the connection's. */
+nghttp2_mem udpai_door_memory_of(udpai_door_connection *connection);
+/* The door's memory has that of the connection, from its coming on, or no longer. */
+void udpai_door_count_connection(udpai_door_connection *connection, bool is_counted);
 
 /* ---- acceptor.c ---- */
 

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "transport/door/door_internal.h"
-#include "transport/nghttp2_memory.h"
 
 #define ACKS_MAX 1000 /* that wait to be sent */
 
@@ -482,7 +481,7 @@ udpa_err
 udpai_door_http2_begin(udpai_door_connection *connection)
 {
     const udpai_door_listener *listener = connection->listener;
-    nghttp2_mem memory = udpai_nghttp2_memory();
+    nghttp2_mem memory = udpai_door_memory_of(connection);
     connection->scan.left = NGHTTP2_CLIENT_MAGIC_LEN;
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, (uint32_t)listener->options.limits.max_streams},

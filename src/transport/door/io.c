@@ -361,6 +361,7 @@ udpai_door_connection_enter(udpai_door_connection *connection)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
     udpai_list_append(&listener->connections, &connection->node);
     listener->n_connections++;
+    udpai_door_count_connection(connection, true);
     connection->read_ms = connection->written_ms = connection->begun_ms =
         connection->idle_since_ms = now_of(connection);
     udpai_door_allowances_init(connection);
@@ -393,4 +394,5 @@ udpai_door_connection_leave(udpai_door_connection *connection)
     udpai_timer_cancel(&connection->timer);
     udpai_list_remove(&connection->node);
     udpai_list_remove(&connection->in_dirty);
+    udpai_door_count_connection(connection, false);
 }

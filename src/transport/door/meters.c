@@ -27,6 +27,7 @@ udpai_acceptor_meters_init(udpai_acceptor_meters *meters)
         return err;
     meters->handshakes = udpai_meters_get(meters->all, UDPAI_METRIC_HANDSHAKES, (udpai_str){0});
     meters->used = udpai_meters_get(meters->all, UDPAI_METRIC_LIMIT_USED, UDPAI_STR("connections"));
+    meters->memory = udpai_meters_get(meters->all, UDPAI_METRIC_MEMORY, UDPAI_STR("connections"));
     make(meters->all, UDPAI_METRIC_HANDSHAKES_FAILED, failed, UDPAI_HANDSHAKE_FAILURES,
          meters->failed);
     make(meters->all, UDPAI_METRIC_CONNECTIONS_REFUSED, refused, UDPAI_CONNECTION_REFUSALS,

@@ -50,7 +50,8 @@ set_calm(udpai_door_stream *stream)
 udpai_door_stream *
 udpai_door_stream_new(udpai_door_connection *connection, int32_t id)
 {
-    udpai_door_stream *stream = udpai_alloc(connection->listener->options.events->stream_bytes);
+    udpai_door_stream *stream = udpai_alloc_in(&connection->listener->door->memory,
+                                               connection->listener->options.events->stream_bytes);
     if (!stream)
         return NULL;
     stream->connection = connection;
@@ -72,6 +73,7 @@ set_kept_size(udpai_door_stream *stream, size_t size)
 {
     udpai_door *door = door_of(stream);
     door->n_kept += size - stream->in_size;
+    udpai_memory_change(&door->memory, stream->in_size, size);
     stream->in_size = size;
 }
 
@@ -129,7 +131,8 @@ udpai_door_stream_close(udpai_door_stream *stream)
     udpa_error_unref(stream->status);
     udpai_door_metadata_drop(stream);
     udpai_free(stream->path);
-    udpai_free(stream);
+    udpai_free_in(&connection->listener->door->memory, stream,
+                  connection->listener->options.events->stream_bytes);
 }
 
 void

@@ -234,6 +234,7 @@ turn_meters_of(udpai_meters *meters)
 static void
 show(const udpai_stream_thread *thread, const turn_meters *meters)
 {
+    udpai_hub_show_memory(thread->hub);
     udpai_meter_set_ratio(meters->streams, thread->admission.n, thread->admission.max);
     udpai_meter_set_ratio(meters->views, udpai_fanout_n_views(udpai_hub_fanout(thread->hub)),
                           udpai_hub_settings(thread->hub)->fanout.max_views);

@@ -11,6 +11,7 @@ static const char a_stream, another_stream;
 
 typedef struct bed {
     udpai_hold hold;
+    udpai_memory memory;
     udpa_resource *clusters[3]; /* a, b, c */
     udpai_hold_needs endpoints[3];
     uint64_t endpoints_ms[3];
@@ -23,7 +24,7 @@ setup(void **state)
     static const char *const texts[] = {"CDS/a=1", "CDS/b=1", "CDS/c=1"};
     bed *self = calloc(1, sizeof(*self));
     assert_non_null(self);
-    udpai_hold_init(&self->hold);
+    udpai_hold_init(&self->hold, &self->memory);
     for (size_t i = 0; i < 3; i++) {
         self->clusters[i] = xds_resource(texts[i]);
         self->endpoints[i] = UDPAI_HOLD_COMING;
@@ -38,6 +39,7 @@ teardown(void **state)
 {
     bed *self = *state;
     udpai_hold_done(&self->hold);
+    assert_int_equal(self->memory.bytes, 0);
     for (size_t i = 0; i < 3; i++)
         udpa_resource_unref(self->clusters[i]);
     free(self);
