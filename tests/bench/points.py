@@ -494,8 +494,8 @@ def counting(_form):
     return Point('counting', 'deliveries, counted and not', tuple(
         Run(f'{how}, {label}', server, load) for label, load in loads.items()
         for how, server in (('counted', 'udpad'), ('not', 'udpad-unmeasured'))), tuple(
-        Line(f'{label}, CPU per delivery: counted / not', cpu(f'counted, {label}', f'not, {label}'), 1.02, 1.01)
-        for label in loads), TEN)
+        Line(f'{label}, CPU per delivery: counted / not', cpu(f'counted, {label}', f'not, {label}'),
+             None if load.streams == 1 else 1.02) for label, load in loads.items()), TEN)
 
 
 def auditing(form):
