@@ -9,9 +9,9 @@
 #include "base/strbuf.h"
 #include "daemon/banner.h"
 #include "daemon/certificates.h"
-#include "daemon/deprecations.h"
 #include "daemon/directories.h"
 #include "daemon/dynamic_sources.h"
+#include "daemon/inspection.h"
 #include "daemon/log_sink.h"
 #include "daemon/readers.h"
 #include "daemon/reload.h"
@@ -34,11 +34,8 @@ typedef struct server {
     const udpai_plan *plan;
     const udpai_options *options;
     udpai_schema *schema;
-    udpai_validator *validator; /* NULL: nothing is validated */
-    udpai_policy policy;
-    atomic_int validation;            /* udpai_policy.mode */
-    udpai_deprecations *deprecations; /* NULL: nobody looks for them */
-    udpai_effective effective;        /* configuration */
+    udpai_inspection inspection;
+    udpai_effective effective; /* configuration */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_reported_load *reported_load; /* to servers of LRS; NULL: nothing is kept of it */
@@ -136,55 +133,11 @@ server_done(server *self)
     udpai_problems_done(&self->problems);
     udpai_effective_done(&self->effective);
     udpai_daemon_runtime_free(self->runtime);
-    udpai_deprecations_free(self->deprecations);
-    udpai_validator_unref(self->validator);
+    udpai_inspection_done(&self->inspection);
     udpai_vector_done(&self->http_ports);
     udpai_vector_done(&self->admin_ports);
     udpai_liveness_free(self->liveness);
     udpai_otlp_exporter_free(self->exporter); /* what the endpoint had is there */
-}
-
-/* ---- validation ---- */
-
-static bool
-needs_check(void *userdata, const udpa_resource *resource)
-{
-    const server *self = userdata;
-    return udpai_policy_applies(&self->policy, udpai_resource_type_url(resource));
-}
-
-static udpa_err
-inspect(void *userdata, const udpa_resource *resource, udpai_str from, udpa_error **ret_error)
-{
-    const server *self = userdata;
-    const udpai_inspected inspected = {resource, from};
-    return udpai_policy_check(&self->policy, &inspected, udpai_wall_us(), ret_error);
-}
-
-static void
-removed(void *userdata, const udpa_resource *resource)
-{
-    const server *self = userdata;
-    udpai_deprecations_forget(self->deprecations, resource);
-}
-
-static udpa_err
-prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error **ret_error)
-{
-    if (!self->plan->validates)
-        return UDPA_OK;
-    udpa_err err = udpai_validator_new(&self->validator, self->schema, ret_error);
-    self->policy = self->plan->policy;
-    self->policy.validator = self->validator;
-    self->policy.mode = &self->validation;
-    settings->inspector = (udpai_inspector){needs_check, inspect, NULL, self};
-    if (err != UDPA_OK || !self->plan->looks_for_deprecated)
-        return err;
-    self->deprecations = udpai_deprecations_new();
-    self->policy.deprecation = (udpai_policy_deprecation){
-        udpai_deprecations_allows, udpai_deprecations_used, self->deprecations};
-    settings->inspector.removed = removed;
-    return self->deprecations ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
 /* ---- signals ---- */
@@ -486,7 +439,7 @@ open_files(server *self, udpa_error **ret_error)
         .loop = &self->loop,
         .endpoint = self->endpoint,
         .schema = self->schema,
-        .policy = self->validator ? &self->policy : NULL,
+        .policy = self->inspection.validator ? &self->inspection.policy : NULL,
         .problems = &self->problems,
     };
     const udpai_writers_env writers = {&self->loop, self->endpoint, self->schema, &self->problems};
@@ -510,11 +463,11 @@ open_runtime(server *self, udpa_error **ret_error)
         .plan = self->plan,
         .endpoint = self->endpoint,
         .workers = self->workers,
-        .validation = &self->validation,
+        .validation = &self->inspection.mode,
     };
     udpa_err err = udpai_daemon_runtime_open(&self->runtime, &self->loop, &env, ret_error);
-    if (err == UDPA_OK && self->deprecations)
-        udpai_deprecations_set_runtime(self->deprecations, &self->runtime->runtime);
+    if (err == UDPA_OK && self->inspection.deprecations)
+        udpai_deprecations_set_runtime(self->inspection.deprecations, &self->runtime->runtime);
     return err;
 }
 
@@ -614,7 +567,8 @@ begin(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
     udpai_endpoint_settings settings = plan->settings;
-    udpa_err err = prepare_validation(self, &settings, ret_error);
+    udpa_err err = udpai_inspection_open(&self->inspection, self->plan, self->schema,
+                                         &settings.inspector, ret_error);
     if (err == UDPA_OK)
         err = udpai_fail_code(ret_error,
                               udpai_liveness_new(&self->liveness, plan->settings.n_workers));
