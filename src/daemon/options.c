@@ -159,7 +159,8 @@ static const struct argp parser = {
     .doc =
         "Distributes configuration to data planes: a node of UDPA, which also serves xDS v3.\v"
         "Without any option it serves on loopback, open to every local client. SIGHUP has it read "
-        "its certificates again; SIGTERM ends it. Exit status: 0 it was ended; 1 it could not "
+        "its certificates again; SIGTERM drains and ends it, SIGINT ends it at once. Exit status: "
+        "0 it was ended; 1 it could not "
         "start; 2 the command line, the bootstrap file or a file that it names has an error.",
 };
 

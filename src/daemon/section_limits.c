@@ -2,6 +2,7 @@
 /* The sections 'limits' and 'timing' of the bootstrap file. */
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
+#include "daemon/shutdown.h"
 
 /* ---- limits ---- */
 
@@ -90,6 +91,8 @@ static const udpai_field timing_fields[] = {
     {.name = "max_stream_age",
      .min = SHORTEST_STREAM_AGE_MS,
      UDPAI_TO(settings.timing.max_stream_age_ms)},
+    {.name = "drain_delay", UDPAI_TO(drain_delay_ms), .otherwise = UDPAI_DRAIN_DELAY_MS},
+    {.name = "drain_time", UDPAI_TO(drain_time_ms), .otherwise = UDPAI_DRAIN_TIME_MS},
 };
 
 typedef struct duration {

@@ -18,6 +18,7 @@
 #include "daemon/reported_load.h"
 #include "daemon/rest.h"
 #include "daemon/runtime.h"
+#include "daemon/shutdown.h"
 #include "daemon/sinks.h"
 #include "daemon/storage.h"
 #include "daemon/traces.h"
@@ -57,18 +58,16 @@ typedef struct server {
     UDPAI_VECTOR(udpai_server_tls *) tls;             /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports, http_ports, admin_ports; /* of each socket */
     uv_signal_t signals[4];
-    uv_timer_t handing_on; /* until it stops */
-    uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
+    udpai_shutdown shutdown;
+    uv_timer_t joining; /* a replica that serves its copy has no place in its set yet */
     udpai_turn_meter turns;
     udpai_otlp_exporter *exporter; /* NULL: nothing is traced */
     udpai_liveness *liveness;
     udpai_readiness readiness;
-    bool is_handing_on, is_stopping, has_turns;
+    bool is_stopping, has_turns;
 } server;
 
 #define JOINING_MS 1000
-/* What clients have reported goes to the nodes above in that time. */
-#define HAND_ON_MS 500
 
 /* ---- ending ---- */
 
@@ -99,7 +98,7 @@ stop(server *self)
     self->is_stopping = true;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
-    uv_close((uv_handle_t *)&self->handing_on, NULL);
+    udpai_shutdown_end(&self->shutdown);
     uv_close((uv_handle_t *)&self->joining, NULL);
     udpai_readiness_end(&self->readiness);
     udpai_liveness_end(self->liveness);
@@ -143,20 +142,15 @@ server_done(server *self)
 /* ---- signals ---- */
 
 static void
-on_handed_on(uv_timer_t *timer)
+on_leaving(void *userdata)
 {
-    stop(timer->data);
+    udpai_readiness_end(&((server *)userdata)->readiness);
 }
 
-/* A second request to stop is for an end without waiting. */
 static void
-stop_soon(server *self)
+on_shut_down(void *userdata)
 {
-    udpai_readiness_end(&self->readiness);
-    if (self->is_handing_on || !udpai_endpoint_hand_on(self->endpoint) ||
-        uv_timer_start(&self->handing_on, on_handed_on, HAND_ON_MS, 0) != 0)
-        stop(self);
-    self->is_handing_on = true;
+    stop(userdata);
 }
 
 static void
@@ -176,9 +170,13 @@ on_signal(uv_signal_t *handle, int number)
             udpai_daemon_runtime_look(self->runtime);
         return;
     }
+    if (number == SIGTERM && self->readiness.listens) {
+        udpai_shutdown_drain(&self->shutdown);
+        return;
+    }
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: shutting down",
               number == SIGINT ? "SIGINT" : "SIGTERM");
-    stop_soon(self);
+    udpai_shutdown_hurry(&self->shutdown);
 }
 
 static void
@@ -629,8 +627,16 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
                           uv_strerror(number));
     udpai_turn_meter_prepare(&self.loop);
-    uv_timer_init(&self.loop, &self.handing_on);
-    self.handing_on.data = &self;
+    self.shutdown = (udpai_shutdown){
+        .endpoint = &self.endpoint,
+        .delay_ms = parts->plan->drain_delay_ms,
+        .time_ms = parts->plan->drain_time_ms,
+        .has_workers = parts->plan->settings.n_workers > 0,
+        .begun = on_leaving,
+        .over = on_shut_down,
+        .userdata = &self,
+    };
+    udpai_shutdown_init(&self.shutdown, &self.loop);
     uv_timer_init(&self.loop, &self.joining);
     self.joining.data = &self;
     watch_signals(&self);

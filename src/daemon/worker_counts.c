@@ -9,6 +9,7 @@ put_counts(udpai_proto_writer *writer, const udpai_stream_counts *counts)
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         udpai_proto_put_bare_number(writer, counts->n[i]);
     udpai_proto_put_bare_number(writer, counts->n_clients);
+    udpai_proto_put_bare_number(writer, counts->n_served);
 }
 
 void
@@ -38,7 +39,8 @@ udpai_worker_counts_decode(udpai_str bytes,
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         if (!udpai_proto_take_number(&reader, &counts.n[i]))
             return UDPA_ERR_MALFORMED;
-    if (!udpai_proto_take_number(&reader, &counts.n_clients))
+    if (!udpai_proto_take_number(&reader, &counts.n_clients) ||
+        !udpai_proto_take_number(&reader, &counts.n_served))
         return UDPA_ERR_MALFORMED;
     const udpai_str readings = {(const char *)reader.at, (size_t)(reader.end - reader.at)};
     udpa_err err = udpai_readings_decode(readings, ignore, NULL);

@@ -298,6 +298,17 @@ udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring)
     udpai_endpoint_touch(endpoint);
 }
 
+udpa_err
+udpai_endpoint_drain(udpa_endpoint *endpoint, uint64_t over_ms)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DRAIN);
+    if (!order)
+        return UDPA_ERR_NOMEM;
+    order->ticket = over_ms;
+    udpai_endpoint_order(endpoint, order);
+    return UDPA_OK;
+}
+
 bool
 udpai_endpoint_hand_on(udpa_endpoint *endpoint)
 {

@@ -125,6 +125,10 @@ bool udpai_endpoint_hand_on(udpa_endpoint *endpoint);
  * UDPA_ERR_NOMEM */
 udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path, udpai_str owner);
 
+/* It is to end: streams that others have opened are ended evenly over this time, and new ones are
+ * rejected. Workers do the same. UDPA_ERR_NOMEM */
+udpa_err udpai_endpoint_drain(udpa_endpoint *endpoint, uint64_t over_ms);
+
 void udpai_endpoint_start(udpa_endpoint *endpoint);
 
 /* The problems in the node's status; replaces those before. Copies the texts; without memory some

@@ -8,6 +8,7 @@ udpai_stream_counts_add(udpai_stream_counts *to, const udpai_stream_counts *coun
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         to->n[i] += counts->n[i];
     to->n_clients += counts->n_clients;
+    to->n_served += counts->n_served;
 }
 
 udpai_stream_counts
@@ -30,6 +31,7 @@ udpai_stream_counts_of(const udpai_stream_thread *streams)
                 [UDPAI_HANDSHAKES_FAILED] = stats.n_handshakes_failed,
             },
         .n_clients = stats.n_clients,
+        .n_served = stats.n_served,
     };
 }
 

@@ -24,6 +24,7 @@ typedef enum udpai_stream_counter {
 typedef struct udpai_stream_counts {
     uint64_t n[UDPAI_STREAM_COUNTERS];
     uint64_t n_clients; /* streams of clients of xDS, now */
+    uint64_t n_served;  /* streams that others have opened, now */
 } udpai_stream_counts;
 
 /* As in the status; the pages have it with "udpa_" before it and "_total" behind. */

@@ -363,6 +363,12 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         if (hub->env.spread)
             hub->env.spread(hub->env.userdata, order);
         break;
+    case UDPAI_ORDER_DRAIN:
+        hub->is_draining = true;
+        pass_on_to_all(hub, order);
+        if (hub->env.drain)
+            hub->env.drain(hub->env.userdata, order->ticket);
+        break;
     case UDPAI_ORDER_STATUS:
         describe_all(hub, order);
         break;

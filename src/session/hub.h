@@ -175,8 +175,10 @@ typedef struct udpai_hub_env {
     /* UDPAI_ORDER_SPREAD; the order is the hub's still. NULL: the transport rejects and ends none.
      */
     void (*spread)(void *userdata, const udpai_order *order);
-    /* By that: is this session of a client served? @p client: a hash of what it is known by. NULL:
-     * it is. UDPA_ERR_UNAVAILABLE: it is not. */
+    /* UDPAI_ORDER_DRAIN. NULL: the transport ends no streams. */
+    void (*drain)(void *userdata, uint64_t over_ms);
+    /* By SPREAD: is this session of a client served? @p client: a hash of what it is known by.
+     * NULL: it is. UDPA_ERR_UNAVAILABLE: it is not. */
     udpa_err (*check_share)(void *userdata,
                             udpai_session *session,
                             uint64_t client,
@@ -335,6 +337,8 @@ typedef struct udpai_asked_for {
     bool is_wildcard;
 } udpai_asked_for;
 
+/* Is this node to end soon, and takes no new streams? */
+bool udpai_hub_is_draining(const udpai_hub *hub);
 /* The trace of what is to be sent, if some of it was changed by one not long ago; NULL: by none. */
 const udpai_trace *udpai_hub_trace_of(udpai_hub *hub, const udpai_render *what);
 

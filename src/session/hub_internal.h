@@ -37,6 +37,7 @@ struct udpai_hub {
     udpai_debts debts;
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
+    bool is_draining;
     udpai_meters *meters;
     udpai_memory memory; /* of sessions */
     udpai_meter *fanout_memory, *responses_memory, *sessions_memory;

@@ -143,6 +143,12 @@ udpai_hub_traffic(udpai_hub *hub, udpai_str type_url)
     return udpai_traffic_table_find(&hub->traffic, type_url);
 }
 
+bool
+udpai_hub_is_draining(const udpai_hub *hub)
+{
+    return hub->is_draining;
+}
+
 const udpai_trace *
 udpai_hub_trace_of(udpai_hub *hub, const udpai_render *what)
 {

@@ -58,6 +58,8 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_TWINS,            /* nodes that have one id: streams to sources announce them */
     UDPAI_ORDER_SPREAD,           /* reject new streams of clients, or end some: other replicas have
                                    * fewer; for the transport */
+    UDPAI_ORDER_DRAIN, /* end the streams that others have opened, within `ticket` ms, and
+                        * take no new ones; what waits for a change is answered at once */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -110,7 +112,7 @@ typedef struct udpai_order {
     udpa_bytes *announced;
     uint64_t commit; /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
-     * with all that is reported, 0: nothing is any more. */
+     * with all that is reported, 0: nothing is any more; DRAIN: milliseconds. */
     uint64_t ticket;
     UDPAI_VECTOR(udpa_bytes *) answers; /* OWN_STATUS: fields of a ClientConfig, in pieces */
     void (*release_target)(void *target);

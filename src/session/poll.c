@@ -31,9 +31,19 @@ udpai_poll_begin(udpai_poll *poll, udpa_error **ret_error)
     if (poll->has_request)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s", poll->texts->one_request);
     poll->has_request = true;
-    if (patience_ms)
+    if (udpai_hub_is_draining(poll->session->hub))
+        poll->is_over = true;
+    else if (patience_ms)
         udpai_timer_set(wheel, &poll->timer, wheel->now_ms + patience_ms);
     return UDPA_OK;
+}
+
+void
+udpai_poll_end_wait(udpai_poll *poll)
+{
+    udpai_timer_cancel(&poll->timer);
+    if (poll->has_request)
+        on_timer(&poll->timer);
 }
 
 void

@@ -26,12 +26,15 @@ typedef struct udpai_poll {
 void udpai_poll_init(udpai_poll *poll, udpai_session *session, const udpai_poll_texts *texts);
 void udpai_poll_done(udpai_poll *poll);
 
-/* A request has come, and is to be the only one. */
+/* A request has come, and is to be the only one. Of a hub that drains none waits. */
 udpa_err udpai_poll_begin(udpai_poll *poll, udpa_error **ret_error);
 /* Of the request. One that is none of ours is no reason to wait. */
 void udpai_poll_set_version(udpai_poll *poll, udpai_str version);
 /* Does the client have a response of this version? */
 bool udpai_poll_is_current(const udpai_poll *poll, udpai_str version);
+
+/* The client's time is over, and the request, if it has come, is answered. */
+void udpai_poll_end_wait(udpai_poll *poll);
 
 /* As in udpai_session_ops. */
 typedef udpa_err (*udpai_poll_find_fn)(udpai_session *session,

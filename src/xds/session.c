@@ -92,6 +92,8 @@ udpai_xds_order(udpai_session *session, udpai_order *order)
 {
     udpai_xds *xds = udpai_xds_of(session);
     udpa_error *error = NULL;
+    if (order->kind == UDPAI_ORDER_DRAIN && xds->protocol->poll_texts.what)
+        udpai_poll_end_wait(&xds->poll);
     if (order->kind != UDPAI_ORDER_ACL || !xds->audience)
         return;
     udpai_session_admit_again(session, &xds->subscriber, xds->peer);

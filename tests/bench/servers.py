@@ -154,6 +154,7 @@ def bootstrap_of(kind, load, certificates, work):
         'shim': {'namespaces': ['com.acme', 'org.acme']},
         'store': {'in_memory': True},
         'log': {'level': 'WARNING'},
+        'timing': {'drain_delay': '0s', 'drain_time': '0s'},
     }
     if kind in ('udpad-durable', 'udpad-unaudited'):
         bootstrap['store'] = {'directory': str(work / 'state')}

@@ -137,12 +137,12 @@ class Node(Process):
     def stop(self):
         """As an operator does; a sanitizer that found something fails the test."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(signal.SIGINT)
             try:
                 self.process.wait(STOP_PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                raise Failure(f'{self.name} did not end within {STOP_PATIENCE_S} s of SIGTERM')
+                raise Failure(f'{self.name} did not end within {STOP_PATIENCE_S} s of SIGINT')
         text = self.text()
         if self.process.returncode not in (0, -signal.SIGKILL) or \
                 any(mark in text for mark in SANITIZER_MARKS):

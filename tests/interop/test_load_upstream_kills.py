@@ -72,7 +72,7 @@ def body(test):
         check(f'{client.id} is asked', client.is_asked.wait(interop.STOP_PATIENCE_S))
     total = sum(client.count(10) for client in clients)
     server.wait_for_total(total)
-    for number in (signal.SIGKILL, signal.SIGTERM) * ROUNDS[test.variant]:
+    for number in (signal.SIGKILL, signal.SIGINT) * ROUNDS[test.variant]:
         traffic = Traffic(clients)
         traffic.total = total
         wait_until_told(server, traffic)

@@ -284,7 +284,7 @@ def by_systemd(test):
     interop.check('a node is started by the first connection', is_served(f'127.0.0.1:{port}'))
     line = node.wait_for_log(f'listening on 127.0.0.1:{port} as fd:grpc')
     interop.check(f'and knows where it listens: {line}', True)
-    node.process.send_signal(signal.SIGTERM)
+    node.process.send_signal(signal.SIGINT)
     interop.check('it ends in good order', node.process.wait(PATIENCE_S) == 0)
 
 

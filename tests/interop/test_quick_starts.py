@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -112,7 +113,7 @@ class Reader:
             process.wait_for_log('listening on ')
 
     def stop(self, process):
-        process.process.terminate()
+        process.process.send_signal(signal.SIGINT)
         process.process.wait(PATIENCE_S)
 
     def run(self, block, shown):

@@ -7,6 +7,7 @@ import concurrent.futures
 import http.server
 import json
 import re
+import signal
 import ssl
 import subprocess
 import sys
@@ -190,7 +191,7 @@ def check_end(demo, collector):
     collector.forget()
     demo.edit(1)
     process = demo.processes['edge'].process
-    process.terminate()
+    process.send_signal(signal.SIGINT)
     check('the node ends', process.wait(10) == 0)
     wait_for('its last span', lambda: collector.of('edge', 'ClusterLoadAssignment'), 5)
     demo.start_node('edge')
@@ -202,7 +203,7 @@ def check_end(demo, collector):
     time.sleep(2)
     begin = time.monotonic()
     process = demo.processes['edge'].process
-    process.terminate()
+    process.send_signal(signal.SIGINT)
     check('also while the collector hangs', process.wait(20) == 0 and time.monotonic() - begin < 6)
 
 

@@ -128,7 +128,7 @@ def body_of(test):
     threads = begin_long(port, results, n_keys)
     time.sleep(0.2)
     begin = time.monotonic()
-    node.process.send_signal(signal.SIGTERM)
+    node.process.send_signal(signal.SIGINT)
     node.process.wait(60)
     seconds = time.monotonic() - begin
     for thread in threads:

@@ -233,7 +233,7 @@ def body(test):
     check_hanging(node)
     last = Reader(node.socket, '?kind=node')
     began = time.monotonic()
-    node.process.process.send_signal(signal.SIGTERM)
+    node.process.process.send_signal(signal.SIGINT)
     text = last.response.read().decode()
     check('a reader has the end', 'shutting down' in text, text)
     check('the node ends with a reader', node.process.process.wait(PATIENCE_S) == 0 and

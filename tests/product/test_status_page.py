@@ -6,6 +6,7 @@ import argparse
 import http.client
 import json
 import re
+import signal
 import subprocess
 import sys
 import urllib.parse
@@ -335,7 +336,7 @@ def check_many(node):
     check('with all there is', all(one['complete'] for one in good) and
           all(one['isServed'] and one['acknowledgements'][0]['exists'] for one in good if 'isServed' in one))
     last = ask()
-    node.process.process.terminate()
+    node.process.process.send_signal(signal.SIGINT)
     check('whole answers, or none', all(status in (None, 503) or json.loads(body)['complete']
                                         for status, body in answers(last)))
     check('the node ends', node.process.process.wait(PATIENCE_S) == 0)

@@ -500,7 +500,7 @@ def check_no_answer(test, node):
         address = f'127.0.0.1:{mute.getsockname()[1]}'
         Ctl(test, address, '--timeout', '0.3')('get', status=4,
                                                err=f'no answer from {address} within 0.3 s')
-    check('the node ends', test.interrupt(node, signal.SIGTERM) == 0, node.text())
+    check('the node ends', test.interrupt(node) == 0, node.text())
 
 
 def check_tls(test):

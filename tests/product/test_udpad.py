@@ -153,7 +153,7 @@ def check_closed_streams(test):
         node = test.start('closed', ['sh', '-c', 'exec "$0" --listen 127.0.0.1:0 --state "$1" '
                                      f'--log-level debug {closed}', test.build / 'udpad', data])
         wait_for('the data', lambda: list(data.glob('udpa.db'))) # signals are heard
-        status = test.interrupt(node, signal.SIGTERM)
+        status = test.interrupt(node)
         check(f'udpad {closed} ends', status == 0, f'{status}: {node.text()}')
         check('  and its data are no log', all(b'shutting down' not in path.read_bytes()
                                                for path in data.glob('*')))

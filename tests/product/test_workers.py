@@ -149,7 +149,7 @@ def check_wait_for_all(test):
 def check_ends(test):
     node = check_one_node(test)
     workers = node.workers()
-    check('SIGTERM ends it well', test.interrupt(node.process, signal.SIGTERM) == 0)
+    check('SIGINT ends it well', test.interrupt(node.process) == 0)
     check('  and its workers', not any(is_alive(pid) for pid in workers), workers)
     node = Node(test, 'bereaved', {})
     workers = node.workers()

@@ -122,6 +122,8 @@ struct udpai_stream_thread {
     udpai_timer spread_tick; /* set while streams are to be ended */
     size_t n_clients;        /* their streams, but those that are being ended */
     uint64_t random;         /* the last one */
+    udpai_drain drain;
+    size_t n_served;
     udpai_turnstile turnstile;
     udpai_surge surge;
     unsigned n_holds;
@@ -135,7 +137,7 @@ struct udpai_stream_thread {
     atomic_uint_fast64_t
         woken_ns; /* the last wait has ended; by udpai_monotonic_ns(); 0: it waits */
     atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off, stat_too_large, stat_waited,
-        stat_reserved, stat_clients, stat_aged, stat_moved, stat_above_share;
+        stat_reserved, stat_clients, stat_served, stat_aged, stat_moved, stat_above_share;
     udpai_log_limit too_large_log;
 };
 

@@ -130,10 +130,14 @@ udpai_service_open(udpai_stream *stream,
         if (!method->open)
             return udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED, "%s",
                               (const char *)method->context);
-        err = udpai_session_stream_open(stream, method, caller, ret_error);
+        err = udpai_drain_check(stream, ret_error);
         if (err == UDPA_OK)
-            udpai_spread_enter(stream, method);
-        return err;
+            err = udpai_session_stream_open(stream, method, caller, ret_error);
+        if (err != UDPA_OK)
+            return err;
+        udpai_spread_enter(stream, method);
+        udpai_drain_enter(stream, method);
+        return UDPA_OK;
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(built_ins); i++)
         if (udpai_str_eq(path, udpai_str_from(built_ins[i].path)))

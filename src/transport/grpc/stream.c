@@ -36,6 +36,7 @@ udpai_stream_leave(udpai_stream *stream)
     udpai_listener *listener = stream->listener;
     udpai_timer_cancel(&stream->deadline);
     udpai_spread_leave(stream);
+    udpai_drain_leave(stream);
     udpai_list_remove(&stream->node);
     udpai_list_remove(&stream->in_listener);
     if (stream->admitted)

@@ -59,6 +59,8 @@ struct udpai_stream {
         pushback_ms; /* it was rejected, and its client is to wait so long; 0: that is not sent */
     bool is_refusal;
     bool is_client; /* and counted as one */
+    bool is_served; /* it was accepted, and has a session */
+    bool is_node;   /* of UDPA, which may publish */
     bool is_secure; /* nobody else can read it */
 };
 
@@ -144,6 +146,25 @@ void udpai_spread_leave(udpai_stream *stream);
 void udpai_spread_begin_age(udpai_stream *stream);
 /* One has its age, and is ended. */
 void udpai_spread_count_old(udpai_stream_thread *thread);
+
+/* ---- drain.c: streams that others have opened, of a node that is to end ---- */
+
+typedef struct udpai_drain {
+    bool is_on;
+    uint64_t begun_ms, over_ms;
+    size_t n_begun; /* streams then */
+    udpai_timer tick;
+} udpai_drain;
+
+void udpai_drain_init(udpai_stream_thread *thread);
+/* UDPAI_ORDER_DRAIN */
+void udpai_drain_obey(udpai_stream_thread *thread, uint64_t over_ms);
+/* May a stream be served? UDPA_ERR_UNAVAILABLE: not any more, and its connection is closed. */
+udpa_err udpai_drain_check(udpai_stream *stream, udpa_error **ret_error);
+/* An accepted stream has a session. */
+void udpai_drain_enter(udpai_stream *stream, const udpai_grpc_method *method);
+/* It is over. */
+void udpai_drain_leave(udpai_stream *stream);
 
 /* ---- health.c, reflection.c ---- */
 

@@ -370,6 +370,7 @@ typedef struct udpai_stream_thread_stats {
                              more of unfinished ones than there is room for */
     size_t n_waited;      /* so far: messages that waited to be read (max_unfinished_bytes) */
     size_t reserved;      /* the most bytes that were set aside for such at a time */
+    size_t n_served;      /* now, accepted, of methods that it was given */
     size_t n_clients;     /* now, of clients of xDS, without those that are being ended */
     size_t n_aged;        /* so far: streams that were ended at max_stream_age_ms */
     size_t n_moved;       /* so far: that were ended so that they go to another replica */

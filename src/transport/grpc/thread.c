@@ -38,6 +38,12 @@ on_spread(void *userdata, const udpai_order *order)
     udpai_spread_obey(userdata, order);
 }
 
+static void
+on_drain(void *userdata, uint64_t over_ms)
+{
+    udpai_drain_obey(userdata, over_ms);
+}
+
 static udpa_err
 on_check_share(void *userdata, udpai_session *session, uint64_t client, udpa_error **ret_error)
 {
@@ -285,6 +291,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_turnstile_init(thread);
     udpai_surge_init(thread);
     udpai_spread_init(thread);
+    udpai_drain_init(thread);
     thread->n_methods = options->n_methods;
     thread->methods =
         udpai_memdup(options->methods, options->n_methods * sizeof(*options->methods));
@@ -299,6 +306,7 @@ make_hub(udpai_stream_thread *thread, const udpai_hub_options *options)
         .dial = on_dial,
         .stop_dialling = on_stop_dialling,
         .spread = on_spread,
+        .drain = on_drain,
         .check_share = on_check_share,
         .wall_us = wall_us,
         .userdata = thread,
@@ -462,6 +470,7 @@ udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
     ret_stats->reserved = atomic_load_explicit(&thread->stat_reserved, memory_order_relaxed);
     ret_stats->n_cut_off = atomic_load_explicit(&thread->stat_cut_off, memory_order_relaxed);
     ret_stats->n_tags = atomic_load_explicit(&thread->stat_tags, memory_order_relaxed);
+    ret_stats->n_served = atomic_load_explicit(&thread->stat_served, memory_order_relaxed);
     ret_stats->n_clients = atomic_load_explicit(&thread->stat_clients, memory_order_relaxed);
     ret_stats->n_aged = atomic_load_explicit(&thread->stat_aged, memory_order_relaxed);
     ret_stats->n_moved = atomic_load_explicit(&thread->stat_moved, memory_order_relaxed);

@@ -127,7 +127,7 @@ static void
 counts_are_sent_whole(void **state)
 {
     (void)state;
-    const udpai_stream_counts counts = {{1, 0, UINT64_MAX, 300}, 20000};
+    const udpai_stream_counts counts = {{1, 0, UINT64_MAX, 300}, 20000, 30000};
     UDPA_AUTO(udpai_meters_free) udpai_meters *meters = NULL;
     udpai_stream_counts decoded;
     udpai_strbuf encoded = {0};

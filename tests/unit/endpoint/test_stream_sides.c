@@ -99,7 +99,7 @@ all_report_to_the_same(void **state)
 static void
 counts_are_those_of_all_as_they_were_sent_last(void **state)
 {
-    const udpai_stream_counts five = {{5}, 50}, seven = {{7}, 70};
+    const udpai_stream_counts five = {{5}, 50, 500}, seven = {{7}, 70, 700};
     udpai_stream_sides_set_counts(*state, 1, &seven);
     udpai_stream_sides_set_counts(*state, 1, &five);
     udpai_stream_sides_set_counts(*state, 2, &seven);
@@ -107,6 +107,7 @@ counts_are_those_of_all_as_they_were_sent_last(void **state)
     udpai_stream_sides_set_counts(*state, 3, &seven);
     assert_int_equal(udpai_stream_sides_counts(*state).n[UDPAI_STREAMS_REFUSED], 12);
     assert_int_equal(udpai_stream_sides_counts(*state).n_clients, 120);
+    assert_int_equal(udpai_stream_sides_counts(*state).n_served, 1200);
 }
 
 static void

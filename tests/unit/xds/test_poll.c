@@ -110,6 +110,28 @@ when_patience_ends_nothing_has_changed(void **state)
     is_done(&self->client);
 }
 
+/* Nobody is kept by a node that is to end; who holds nothing is told what there is as ever. */
+static void
+nobody_waits_for_a_node_that_drains(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/a=1");
+    const char *version = poll_version(self, "CDS", "", "CDS[a]");
+    poll(self, "CDS", "", version);
+    is_held(&self->client);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DRAIN);
+    assert_non_null(order);
+    udpai_hub_order(self->world.hub.hub, order);
+    xds_expect(&self->client, "");
+    is_done(&self->client);
+    poll(self, "CDS", "", version);
+    xds_expect(&self->client, "");
+    is_done(&self->client);
+    poll(self, "CDS", "", "");
+    xds_expect(&self->client, "CDS[a]");
+    is_done(&self->client);
+}
+
 static void
 a_removal_is_a_change_and_so_is_a_name_that_appears(void **state)
 {
@@ -271,6 +293,7 @@ main(void)
         CASE(who_holds_nothing_or_something_else_is_answered_at_once),
         CASE(who_holds_it_waits_for_a_change),
         CASE(when_patience_ends_nothing_has_changed),
+        CASE(nobody_waits_for_a_node_that_drains),
         CASE(a_removal_is_a_change_and_so_is_a_name_that_appears),
         CASE(other_names_are_answered_at_once),
         CASE(a_change_of_what_is_not_asked_for_is_none),

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream thread whose node is to end: streams are given up in time, and none is begun. */
+#include "one_call.h"
+
+#define OVER_MS 600
+#define HEALTH "/grpc.health.v1.Health/Check"
+
+static size_t
+n_served(const struct world *world)
+{
+    udpai_stream_thread_stats stats;
+    udpai_stream_thread_stats_get(world->bed.thread, &stats);
+    return stats.n_served;
+}
+
+static void
+drain(struct world *world, uint64_t over_ms)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DRAIN);
+    assert_non_null(order);
+    order->ticket = over_ms;
+    udpai_stream_thread_order(world->bed.thread, order);
+}
+
+static void
+is_told(raw_call *call)
+{
+    assert_int_equal(raw_status(call), GRPC_STATUS_UNAVAILABLE);
+    assert_non_null(strstr(call->text, "draining: connect again to reach another one"));
+}
+
+static void
+a_stream_is_given_up_with_its_connection(void **state)
+{
+    (void)state;
+    struct world *world = one_call_begin(NULL, "echo");
+    assert_int_equal(n_served(world), 1);
+    drain(world, OVER_MS);
+    is_told(&world->call);
+    raw_wait_disconnected(&world->client);
+    one_call_end(world);
+}
+
+/* The oldest first, with the other one of its connection. */
+static void
+streams_end_one_after_the_other(void **state)
+{
+    (void)state;
+    struct world *world = one_call_begin(NULL, "echo");
+    raw_client other;
+    raw_call second, third;
+    raw_begin(&world->client, &second, BED_PATH);
+    assert_true(raw_say(&second, "echo"));
+    raw_expect(&second, "echo");
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    raw_begin(&other, &third, BED_PATH);
+    assert_true(raw_say(&third, "echo"));
+    raw_expect(&third, "echo");
+    assert_int_equal(n_served(world), 3);
+    drain(world, 10 * OVER_MS);
+    is_told(&second);
+    is_told(&world->call);
+    assert_true(raw_say(&third, "echo again"));
+    raw_expect(&third, "echo again");
+    raw_cancel(&third);
+    raw_end(&third);
+    raw_disconnect(&other);
+    raw_end(&second);
+    one_call_end(world);
+}
+
+static void
+none_is_begun_and_health_is_answered(void **state)
+{
+    (void)state;
+    struct world *world = one_call_begin(NULL, "echo");
+    raw_client other, another;
+    raw_call kept, late, health;
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    raw_begin(&other, &kept, BED_PATH);
+    assert_true(raw_say(&kept, "echo"));
+    raw_expect(&kept, "echo");
+    drain(world, FOR_EVER_MS);
+    is_told(&world->call); /* the older one, at once */
+    raw_connect(&another, world->bed.port, NULL, NULL);
+    raw_begin(&another, &late, BED_PATH);
+    is_told(&late);
+    raw_end(&late);
+    raw_wait_disconnected(&another);
+    raw_disconnect(&another);
+    raw_begin(&other, &health, HEALTH);
+    assert_true(raw_say(&health, ""));
+    raw_expect(&health, "\x08\x01");
+    raw_end(&health);
+    assert_true(raw_say(&kept, "echo again"));
+    raw_expect(&kept, "echo again");
+    assert_int_equal(n_served(world), 1);
+    raw_cancel(&kept);
+    raw_end(&kept);
+    raw_disconnect(&other);
+    one_call_end(world);
+}
+
+int
+main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_is_given_up_with_its_connection),
+        cmocka_unit_test(streams_end_one_after_the_other),
+        cmocka_unit_test(none_is_begun_and_health_is_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
