@@ -45,11 +45,11 @@ udpai_drain_leave(udpai_stream *stream)
 
 /* ---- those that are ended ---- */
 
-/* Is it served, and not being ended? */
+/* Is it served, and not being ended? What is served has a session, until it is over. */
 static bool
 is_left(const udpai_stream *stream)
 {
-    const udpai_session *session = stream->is_served ? udpai_session_of_stream(stream) : NULL;
+    const udpai_session *session = stream->is_served ? stream->context : NULL;
     return session && !session->is_finishing;
 }
 
@@ -66,7 +66,7 @@ static void
 end(udpai_stream *stream)
 {
     stream->carrier->close_after(stream, true);
-    udpai_stream_end(stream, udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, WORDS));
+    udpai_session_finish(stream->context, udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, WORDS));
 }
 
 /* Its connection as a whole: else the peer would come back on it. How many streams those were. */
