@@ -86,9 +86,9 @@
     /* what is received */                                                                         \
     X(RESOURCES, GAUGE, TYPE, NODE, "udpa_resources", "Effective resources.")                      \
     X(UPDATES_ACCEPTED, COUNTER, TYPE, NODE, "udpa_updates_accepted",                              \
-      "Resources and removals that sources and publishers have sent, accepted.")                   \
+      "Resources and removals of sources and publishers, and reports of clients, accepted.")       \
     X(UPDATES_REJECTED, COUNTER, CODE, NODE, "udpa_updates_rejected",                              \
-      "Resources and removals that sources and publishers have sent, rejected.")                   \
+      "Resources and removals of sources and publishers, and reports of clients, rejected.")       \
     X(RECEIPTS, COUNTER, CODE, PROCESSES, "udpa_receipts",                                         \
       "Receipts to publishers, by the first error in them.")                                       \
     X(ACL_DENIALS, COUNTER, NONE, NODE, "udpa_publications_denied",                                \
