@@ -36,6 +36,9 @@ put_source(udpai_metric_snapshot *snapshot, const udpai_source *source)
     udpai_metric_put(snapshot, UDPAI_METRIC_SOURCE_CONNECTED, label,
                      is_active || udpai_source_session(source) != 0);
     udpai_metric_put(snapshot, UDPAI_METRIC_SOURCE_ACTIVE, label, is_active);
+    int64_t contact_us = udpai_source_last_contact_us(source);
+    if (contact_us)
+        udpai_metric_put(snapshot, UDPAI_METRIC_SOURCE_CONTACT, label, (double)contact_us / 1e6);
 }
 
 static void

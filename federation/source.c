@@ -357,6 +357,8 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     else if (!is_renewed)
         note_end(source, error);
     bool was_open = source->session != 0;
+    if (was_open)
+        source->contact_us = udpai_context_wall_us(source->owner->context);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
     source->has_lost_update = source->must_hang_up = source->is_renewed = false;

@@ -24,6 +24,8 @@ bool udpai_source_is_path(const udpai_source *source);
 /* Is it a server of xDS, by whatever transport? */
 bool udpai_source_is_xds(const udpai_source *source);
 bool udpai_source_is_active(const udpai_source *source);
+/* When it was last there, by the wall clock; 0: never. */
+int64_t udpai_source_last_contact_us(const udpai_source *source);
 /* Its first connection has come, or was not to be waited for any longer. */
 bool udpai_source_is_decided(const udpai_source *source);
 /* Is it asked for groups of clients, one by one? Else for all. */

@@ -52,6 +52,13 @@ udpai_source_is_active(const udpai_source *source)
     return source->state == UDPAI_SOURCE_ACTIVE;
 }
 
+int64_t
+udpai_source_last_contact_us(const udpai_source *source)
+{
+    bool is_there = source->session != 0 || udpai_source_is_active(source);
+    return is_there ? udpai_context_wall_us(source->owner->context) : source->contact_us;
+}
+
 bool
 udpai_source_is_decided(const udpai_source *source)
 {

@@ -80,6 +80,7 @@ struct udpai_source {
     uint64_t session; /* 0: none */
     udpai_source_state state;
     int64_t since_us;
+    int64_t contact_us; /* when its last stream has ended; 0: it has had none */
     uint64_t active_since_ms;
     bool stays_connected;
     bool is_reached;    /* some provider asks it for something, or it stays connected */

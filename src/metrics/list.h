@@ -106,6 +106,8 @@
       "Whether the source has a stream, or was read.")                                             \
     X(SOURCE_ACTIVE, GAUGE, SOURCE, NODE, "udpa_source_active",                                    \
       "Whether the source is active: connected, and something was received.")                      \
+    X(SOURCE_CONTACT, LARGEST, SOURCE, NODE, "udpa_source_last_contact_timestamp_seconds",         \
+      "When the source last had a stream, or was read; the present time while it has one.")        \
     X(SOURCE_CONNECTS, COUNTER, SOURCE, NODE, "udpa_source_connects",                              \
       "Streams of the source that were opened.")                                                   \
     X(SOURCE_FAILURES, COUNTER, SOURCE, NODE, "udpa_source_failures",                              \

@@ -275,6 +275,9 @@ def check_sources(page):
     page.wait('udpa_source_active', 1, source='core')
     check('the other one is not there', page.value('udpa_source_active', source='dead') == 0 and
           page.value('udpa_source_connected', source='dead') == 0)
+    contact = 'udpa_source_last_contact_timestamp_seconds'
+    check('this one is there now, that one never was', time.time() - page.value(contact, source='core') < 10 and
+          page.value(contact, source='dead') is None)
     page.wait('udpa_source_failures_total', lambda n: n >= 1, source='dead')
     check('it could not even be dialled', page.value('udpa_source_dial_failures_total', source='dead') >= 1)
     check('the other one was', page.value('udpa_source_dial_failures_total', source='core') is None)

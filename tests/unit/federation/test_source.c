@@ -66,6 +66,23 @@ what_is_wanted_before_the_start_is_dialled(void **state)
 }
 
 static void
+its_last_contact_is_known(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    const udpai_source *source = udpai_sources_get(bed->node->parts.sources, UDPAI_STR("a"));
+    assert_int_equal(udpai_source_last_contact_us(source), 0); /* dialled, and no more */
+    fed_connect(bed, 'a');
+    fed_advance(bed, 5000);
+    int64_t now_us = udpai_context_wall_us(&bed->node->context);
+    assert_int_equal(udpai_source_last_contact_us(source), now_us);
+    fed_close(bed, 'a');
+    bed->sessions[1] = 0;
+    fed_advance(bed, 60000); /* dialled again and again */
+    assert_int_equal(udpai_source_last_contact_us(source), now_us);
+}
+
+static void
 times_and_limits_may_change(void **state)
 {
     fed_bed *bed = *state;
@@ -526,6 +543,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fed_test(what_is_wanted_before_the_start_is_dialled),
         fed_test(attempts_are_spread),
+        fed_test(its_last_contact_is_known),
         fed_test(times_and_limits_may_change),
         fed_test(one_with_our_own_id_is_hung_up),
         fed_test(who_knows_no_extensions_is_complete_when_silent),
