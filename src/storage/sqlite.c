@@ -362,6 +362,12 @@ udpai_sqlite_loss(udpai_durable_engine *base)
     return engine_of(base)->db.loss;
 }
 
+bool
+udpai_sqlite_was_backup(udpai_durable_engine *base)
+{
+    return engine_of(base)->db.was_backup;
+}
+
 static uint64_t
 size_of(const char *path)
 {

@@ -36,6 +36,7 @@ typedef struct udpai_sqlite_options {
     size_t n_secret_types;
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
                                   single batch may be larger */
+    const char *release;       /* of the program, for those of another; NULL: it is not noted */
     bool takes_loss;           /* a database that seems lost is begun anew, instead of an error */
     /* Of records of the audit: the oldest are deleted with the next ones; 0: the defaults above. */
     uint64_t audit_max_bytes, audit_max_age_us;
@@ -78,6 +79,10 @@ void udpai_sqlite_set_sealer(udpai_durable_engine *engine, const udpai_sealer *s
 
 /* What was lost when it was opened, with takes_loss; NULL: nothing. Valid as long as the engine. */
 const udpa_error *udpai_sqlite_loss(udpai_durable_engine *engine);
+
+/* Was it a backup, until it was opened? Then this is another store than that of which it was made.
+ */
+bool udpai_sqlite_was_backup(udpai_durable_engine *engine);
 
 /* Any thread. */
 udpai_sqlite_stats udpai_sqlite_stats_of(udpai_durable_engine *engine);

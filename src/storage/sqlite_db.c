@@ -13,10 +13,9 @@
 #include "model/digest.h"
 #include "model/lineage.h"
 #include "model/types.h"
+#include "storage/sqlite_copy.h"
 
 #define FILE_NAME UDPAI_SQLITE_FILE
-#define APPLICATION_ID 1969516641 /* "udpa" */
-#define SCHEMA_VERSION 4
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number) TEXT_OF_(number)
 
@@ -57,7 +56,7 @@
     " record TEXT NOT NULL);"                                                                      \
     "CREATE UNIQUE INDEX audit_source ON audit (source) WHERE source IS NOT NULL;"                 \
     "INSERT INTO setting VALUES ('audit', lower(hex(randomblob(8))));"
-#define SET_VERSION "PRAGMA user_version = " TEXT_OF(SCHEMA_VERSION) ";"
+#define SET_VERSION "PRAGMA user_version = " TEXT_OF(UDPAI_SQLITE_FORMAT) ";"
 
 /* Rows with an integer key: with payloads of the usual sizes they are written two to four times as
  * fast as a table without one, and take less room. */
@@ -83,7 +82,7 @@ static const char schema[] =
     "CREATE TABLE setting ("
     " name TEXT PRIMARY KEY NOT NULL,"
     " value TEXT NOT NULL) WITHOUT ROWID;" TABLE_OF_USES TABLES_OF_EPOCHS TABLE_OF_AUDIT
-    "PRAGMA application_id = " TEXT_OF(APPLICATION_ID) ";" SET_VERSION "COMMIT;";
+    "PRAGMA application_id = " TEXT_OF(UDPAI_SQLITE_APPLICATION) ";" SET_VERSION "COMMIT;";
 
 /* From older schemas. */
 static const char *const upgrades[] = {
@@ -310,10 +309,35 @@ open_file(udpai_sqlite_db *db, unsigned busy_ms, udpa_error **ret_error)
                                 ret_error);
 }
 
-/* A file that is not ours is left as it is. *ret_missing: the SQL that makes it one of this schema;
- * NULL: it is one. */
+/* The setting that holds it came with this format. */
 static udpa_err
-find_schema(udpai_sqlite_db *db, const char **ret_missing, udpa_error **ret_error)
+fail_newer(udpai_sqlite_db *db, int64_t format, udpa_error **ret_error)
+{
+    sqlite3_stmt *row = NULL;
+    udpai_str release = {0};
+    (void)udpai_sqlite_db_prepare(db, "SELECT value FROM setting WHERE name = 'release'", &row,
+                                  NULL);
+    if (row && sqlite3_step(row) == SQLITE_ROW)
+        release = udpai_sqlite_column(row, 0);
+    udpa_err err = udpai_fail(
+        ret_error, UDPA_ERR_PRECONDITION,
+        "%s was written by a newer udpad (%s%.*s%sformat %lld; this is %s%s, which knows formats "
+        "up to %d): run that one; or put the copy that its upgrade has kept, %s-format-NUMBER, or "
+        "an older backup in its place, which lacks what was published since",
+        db->path, release.len ? "release " : "", UDPAI_SHOWN(release), release.len ? ", " : "",
+        (long long)format, db->release ? "release " : "an older one",
+        db->release ? db->release : "", UDPAI_SQLITE_FORMAT, db->path);
+    sqlite3_finalize(row);
+    return err;
+}
+
+/* A file that is not ours is left as it is. *ret_missing: the SQL that makes it one of this schema;
+ * NULL: it is one. *ret_version: what it is now; 0: nothing. */
+static udpa_err
+find_schema(udpai_sqlite_db *db,
+            const char **ret_missing,
+            int64_t *ret_version,
+            udpa_error **ret_error)
 {
     int64_t version, application, n_objects;
     udpa_err err = udpai_sqlite_db_number(db, "PRAGMA user_version", &version, ret_error);
@@ -325,19 +349,18 @@ find_schema(udpai_sqlite_db *db, const char **ret_missing, udpa_error **ret_erro
     if (err != UDPA_OK)
         return err;
     *ret_missing = schema;
+    *ret_version = 0;
     if (n_objects == 0 && version == 0 && application == 0)
         return UDPA_OK;
-    if (application != APPLICATION_ID || version < 1)
+    if (application != UDPAI_SQLITE_APPLICATION || version < 1)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "%s is a database of another program: give udpad a store directory of "
                           "its own",
                           db->path);
-    if (version > SCHEMA_VERSION)
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                          "%s was written by a newer udpad (schema %lld, this one knows %d): run "
-                          "that version, or give this one another store directory",
-                          db->path, (long long)version, SCHEMA_VERSION);
-    *ret_missing = version < SCHEMA_VERSION ? upgrades[version] : NULL;
+    if (version > UDPAI_SQLITE_FORMAT)
+        return fail_newer(db, version, ret_error);
+    *ret_missing = version < UDPAI_SQLITE_FORMAT ? upgrades[version] : NULL;
+    *ret_version = version;
     return UDPA_OK;
 }
 
@@ -373,21 +396,100 @@ prepare_all(udpai_sqlite_db *db, udpa_error **ret_error)
 }
 
 /* A copy that is put back is opened again: by that it is distinguished from what it was copied
- * from. */
+ * from. A backup is another store from its first opening on: nothing that was seen of the store it
+ * was made of, and nothing that was accepted of that, holds for it. */
+#define IF_BACKUP " WHERE EXISTS (SELECT 1 FROM setting WHERE name = '" UDPAI_SQLITE_BACKUP "');"
 static const char note_opening[] =
+    "BEGIN IMMEDIATE;"
+    "UPDATE epoch SET epoch = lower(hex(randomblob(16))), is_whole = 0" IF_BACKUP
+    "DELETE FROM opening" IF_BACKUP "DELETE FROM setting WHERE name = '" UDPAI_SQLITE_BACKUP "';"
     "INSERT INTO opening (id, number) SELECT lower(hex(randomblob(4))), number FROM epoch;"
     "DELETE FROM opening WHERE serial <="
-    " (SELECT max(serial) FROM opening) - " TEXT_OF(UDPAI_LINEAGE_OPENINGS) ";";
+    " (SELECT max(serial) FROM opening) - " TEXT_OF(UDPAI_LINEAGE_OPENINGS) ";COMMIT;";
+
+/* A newer format is refused with it. */
+static udpa_err
+note_release(udpai_sqlite_db *db, udpa_error **ret_error)
+{
+    sqlite3_stmt *statement = NULL;
+    if (!db->release)
+        return UDPA_OK;
+    udpa_err err = udpai_sqlite_db_prepare(
+        db, "INSERT OR REPLACE INTO setting VALUES ('release', ?1)", &statement, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (sqlite3_bind_text(statement, 1, db->release, -1, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_DONE)
+        err = udpai_sqlite_db_fail(db, "write the database", ret_error);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+static udpa_err
+begin_opening(udpai_sqlite_db *db, udpa_error **ret_error)
+{
+    int64_t n_notes = 0;
+    udpa_err err = udpai_sqlite_db_number(
+        db, "SELECT count(*) FROM setting WHERE name = '" UDPAI_SQLITE_BACKUP "'", &n_notes,
+        ret_error);
+    if (err == UDPA_OK)
+        err = note_release(db, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_sqlite_db_exec(db, note_opening, ret_error);
+    db->was_backup = err == UDPA_OK && n_notes > 0;
+    if (db->was_backup)
+        udpai_log_about(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
+                        UDPAI_ABOUT({UDPAI_LOG_NAME, udpai_str_from(db->path)}),
+                        "%s was restored from a backup: its store has another epoch from now on, "
+                        "so that what it lacks is held where it is, and not withdrawn",
+                        db->path);
+    return err;
+}
+
+/* As it was, for the release before this one. What an upgrade before this one has kept gives way to
+ * it. */
+static udpa_err
+keep_copy(udpai_sqlite_db *db, int64_t version, udpa_error **ret_error)
+{
+    udpai_strbuf copy = {0}, kept = {0};
+    udpa_error *cause = NULL;
+    udpai_strbuf_printf(&kept, "%s-format-%lld", db->path, (long long)version);
+    udpai_strbuf_printf(&copy, "%s.new", kept.data ? kept.data : "");
+    udpa_err err =
+        udpai_strbuf_failed(&copy) || udpai_strbuf_failed(&kept) ? UDPA_ERR_NOMEM : UDPA_OK;
+    if (err == UDPA_OK) {
+        udpai_sqlite_copy_remove(copy.data);
+        err = udpai_sqlite_copy(db->handle, copy.data, &cause);
+    }
+    if (err == UDPA_OK &&
+        (rename(copy.data, kept.data) != 0 || !udpai_sqlite_sync_parent(kept.data)))
+        err = udpai_fail(&cause, UDPA_ERR_IO, "cannot make %s: %s", kept.data, strerror(errno));
+    if (err == UDPA_OK)
+        udpai_log(UDPA_LOG_INFO, UDPAI_SQLITE_LOG,
+                  "%s is brought from format %lld to %d; as it was it is kept in %s", db->path,
+                  (long long)version, UDPAI_SQLITE_FORMAT, kept.data);
+    else
+        err = udpai_fail_because(ret_error, err, cause,
+                                 "%s is of format %lld, and is left so, since a copy of it as it "
+                                 "is could not be kept",
+                                 db->path, (long long)version);
+    udpai_strbuf_done(&copy);
+    udpai_strbuf_done(&kept);
+    return err;
+}
 
 static udpa_err
 open_database(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error **ret_error)
 {
     const char *missing = NULL;
+    int64_t version = 0;
     udpa_err err = open_file(db, options->busy_ms, ret_error);
     if (err == UDPA_OK)
-        err = find_schema(db, &missing, ret_error);
+        err = find_schema(db, &missing, &version, ret_error);
     if (err == UDPA_OK)
         err = set_journal(db, ret_error);
+    if (err == UDPA_OK && version && missing)
+        err = keep_copy(db, version, ret_error);
     if (err == UDPA_OK && missing)
         err = udpai_sqlite_db_exec(db, missing, ret_error);
     if (err == UDPA_OK)
@@ -395,7 +497,7 @@ open_database(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_err
     if (err == UDPA_OK)
         err = prepare_all(db, ret_error);
     if (err == UDPA_OK)
-        err = udpai_sqlite_db_exec(db, note_opening, ret_error);
+        err = begin_opening(db, ret_error);
     if (err == UDPA_OK)
         err = udpai_sqlite_note_made(db, ret_error);
     int64_t number = 0;
@@ -427,6 +529,7 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
 {
     memset(db, 0, sizeof(*db));
     db->lock_fd = -1;
+    db->release = options->release;
     db->audit.max_bytes =
         options->audit_max_bytes ? options->audit_max_bytes : UDPAI_SQLITE_AUDIT_BYTES;
     db->audit.max_age_us =

@@ -9,6 +9,9 @@
 #include "storage/sqlite.h"
 
 #define UDPAI_SQLITE_LOG "storage"
+#define UDPAI_SQLITE_APPLICATION 1969516641 /* "udpa" */
+#define UDPAI_SQLITE_FORMAT 4               /* of the tables; PRAGMA user_version */
+#define UDPAI_SQLITE_BACKUP "backup"        /* the setting that a backup has; its value: of when */
 
 typedef enum udpai_sqlite_statement {
     UDPAI_SQLITE_BEGIN,
@@ -54,7 +57,9 @@ typedef struct udpai_sqlite_db {
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
     uint64_t n_before;                    /* commits, by all processes before this one */
     udpai_sqlite_audit audit;
-    udpa_error *loss; /* what was seen to be lost; NULL: nothing */
+    const char *release; /* of the program, until it is open; NULL: not known */
+    bool was_backup;     /* before it was opened */
+    udpa_error *loss;    /* what was seen to be lost; NULL: nothing */
 } udpai_sqlite_db;
 
 /* A failed open leaves nothing to close. */

@@ -69,9 +69,59 @@ a_newer_schema_is_refused(void **state)
     open_engine(fixture);
     close_engine(fixture);
     run_sql(fixture, "PRAGMA user_version = 5");
-    assert_open_fails(fixture, UDPA_ERR_PRECONDITION, "newer udpad (schema 5, this one knows 4)");
+    assert_open_fails(fixture, UDPA_ERR_PRECONDITION,
+                      "newer udpad (format 5; this is an older one, which knows formats up to 4)");
     run_sql(fixture, "PRAGMA user_version = 4");
     open_engine(fixture);
+}
+
+static void
+a_newer_release_is_named(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.release = "7.8.9";
+    open_engine(fixture);
+    close_engine(fixture);
+    run_sql(fixture, "PRAGMA user_version = 5");
+    fixture->options.release = "7.7.0";
+    assert_open_fails(
+        fixture, UDPA_ERR_PRECONDITION,
+        "(release 7.8.9, format 5; this is release 7.7.0, which knows formats up to 4)");
+    assert_int_equal(run_sql(fixture, "SELECT value = '7.8.9' FROM setting WHERE name = 'release'"),
+                     1);
+}
+
+/* Runs SQL on the copy that an upgrade has kept. */
+static int64_t
+run_on_kept(struct fixture *fixture, int version, const char *sql)
+{
+    char name[32], path[128];
+    struct fixture kept = *fixture;
+    snprintf(name, sizeof(name), "udpa.db-format-%d", version);
+    snprintf(kept.directory, sizeof(kept.directory), "%s/kept", fixture->directory);
+    (void)mkdir(kept.directory, 0700);
+    copy_file(fixture, name, "kept/udpa.db");
+    int64_t number = run_sql(&kept, sql);
+    assert_int_equal(unlink(path_in(fixture, "kept/udpa.db", path)), 0);
+    return number;
+}
+
+/* It is the store as it was, and for its owner. */
+static void
+assert_kept(struct fixture *fixture, int version)
+{
+    char name[40], path[128];
+    struct stat info;
+    assert_int_equal(run_on_kept(fixture, version, "PRAGMA user_version"), version);
+    assert_int_equal(
+        run_on_kept(fixture, version, "SELECT count(*) FROM sqlite_schema WHERE name = 'audit'"),
+        0);
+    assert_int_equal(run_on_kept(fixture, version, "SELECT count(*) FROM contribution"), 1);
+    snprintf(name, sizeof(name), "udpa.db-format-%d", version);
+    assert_int_equal(stat(path_in(fixture, name, path), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    snprintf(name, sizeof(name), "udpa.db-format-%d.new", version);
+    assert_int_not_equal(access(path_in(fixture, name, path), F_OK), 0);
 }
 
 static void
@@ -79,6 +129,7 @@ an_older_schema_is_brought_up(void **state)
 {
     struct fixture *fixture = *state;
     open_engine(fixture);
+    commit_put(fixture, TYPE_CLUSTER, "com.acme/a", "payload");
     close_engine(fixture);
     static const char *const steps[] = {
         [3] = "PRAGMA user_version = 3",
@@ -92,11 +143,32 @@ an_older_schema_is_brought_up(void **state)
         run_sql(fixture, steps[version]);
         open_engine(fixture);
         close_engine(fixture);
+        assert_kept(fixture, version);
         assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 4);
         assert_int_equal(run_sql(fixture, "SELECT count(*) FROM audit"), 0);
         assert_int_equal(run_sql(fixture, "SELECT count(*) FROM in_use"), 0);
         assert_int_equal(run_sql(fixture, "SELECT length(epoch) FROM epoch"), 32);
     }
+}
+
+/* What a process that was killed has left is no hindrance. */
+static void
+without_room_for_a_copy_nothing_is_upgraded(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[128];
+    open_engine(fixture);
+    close_engine(fixture);
+    run_sql(fixture, "DROP TABLE audit; DELETE FROM setting WHERE name = 'audit';"
+                     "PRAGMA user_version = 3");
+    assert_int_equal(mkdir(path_in(fixture, "udpa.db-format-3.new", path), 0700), 0);
+    assert_open_fails(fixture, UDPA_ERR_EXISTS, "a copy of it as it is could not be kept");
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 3);
+    assert_int_equal(rmdir(path), 0);
+    copy_file(fixture, "udpa.lock", "udpa.db-format-3.new");
+    open_engine(fixture);
+    assert_int_equal(run_sql(fixture, "PRAGMA user_version"), 4);
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 static void
@@ -278,7 +350,9 @@ main(void)
         WITH_STORE(a_commit_waits_for_the_disk),
         WITH_STORE(a_file_that_is_no_database_is_refused),
         WITH_STORE(a_newer_schema_is_refused),
+        WITH_STORE(a_newer_release_is_named),
         WITH_STORE(an_older_schema_is_brought_up),
+        WITH_STORE(without_room_for_a_copy_nothing_is_upgraded),
         WITH_STORE(a_database_of_another_program_is_left_alone),
         WITH_STORE(a_damaged_page_is_reported_when_it_is_read),
         WITH_STORE(a_directory_that_cannot_be_made_is_reported),
