@@ -27,6 +27,7 @@ enum {
     REPLICA,
     LOCAL_SOCKETS,
     RESTORED,
+    RESTORE_FROM,
     FORCE,
     NOT_DUMPABLE,
     TRANSPORT,
@@ -45,6 +46,8 @@ static const struct argp_option options[] = {
      "What is kept there comes from a backup, and is intended: nothing newer is recovered, until "
      "the next start",
      0},
+    {"restore-from", RESTORE_FROM, "FILE", 0,
+     "If nothing is kept there, begin with this backup ('udpactl backup')", 0},
     {"force", FORCE, NULL, 0,
      "Start although what was kept there seems to be lost, and go on with what there is", 0},
     {"descriptors", DESCRIPTORS, "FILE", 0,
@@ -82,6 +85,28 @@ refuse_empty(int key, const char *argument, struct argp_state *state)
                        option->name);
 }
 
+/* Of what is kept. */
+static error_t
+parse_of_state(udpai_options *given, int key, const char *argument)
+{
+    switch (key) {
+    case STATE:
+        given->state = argument;
+        return 0;
+    case RESTORE_FROM:
+        given->restore_from = argument;
+        return 0;
+    case RESTORED:
+        given->is_restored = true;
+        return 0;
+    case FORCE:
+        given->is_forced = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t
 parse(int key, char *argument, struct argp_state *state)
 {
@@ -103,17 +128,8 @@ parse(int key, char *argument, struct argp_state *state)
     case RESOURCES:
         given->resources = argument;
         return 0;
-    case STATE:
-        given->state = argument;
-        return 0;
-    case RESTORED:
-        given->is_restored = true;
-        return 0;
     case NOT_DUMPABLE:
         given->not_dumpable = true;
-        return 0;
-    case FORCE:
-        given->is_forced = true;
         return 0;
     case DESCRIPTORS:
         given->descriptors = argument;
@@ -149,7 +165,7 @@ parse(int key, char *argument, struct argp_state *state)
         argp_error(state, "'%s' is not understood: udpad takes options alone", argument);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_of_state(given, key, argument);
     }
 }
 

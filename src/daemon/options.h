@@ -21,6 +21,7 @@ typedef struct udpai_options {
     bool only_check;
     bool not_dumpable;         /* nobody may look into the memory */
     bool is_forced;            /* what was kept may be lost */
+    const char *restore_from;  /* a backup, for a state directory without a store; NULL: none */
     bool is_restored;          /* the state comes from a backup, and is meant */
     unsigned worker;           /* which one this process is; 0: none */
     const char *instance;      /* of a worker: which node it is of */

@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/audit_page.h"
+#include "daemon/backup_page.h"
 #include "daemon/config_page.h"
 #include "daemon/delete_page.h"
 #include "daemon/events_page.h"
@@ -31,6 +32,7 @@
 #define NAME_OF_REPLICAS "udpa.node/replica"
 #define NAME_OF_EVENTS "udpa.node/events"
 #define NAME_OF_FREEZE "udpa.node/freeze"
+#define NAME_OF_SECRETS "udpa.node/secrets" /* for copies of everything */
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
 
@@ -46,6 +48,7 @@ struct udpai_pages {
     udpai_audit_page audit;
     udpai_page_questions questions;
     udpai_top_page *top;
+    udpai_backup_page *backup;
     udpai_rest *const *admin;
     uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
@@ -78,6 +81,8 @@ enum {
     EXPLAIN,
     CONFIG,
     TOP,
+    BACKUP,
+    BACKUP_PART,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -107,6 +112,8 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [EXPLAIN] = {.path = "/explain"},
     [CONFIG] = {.path = "/config"},
     [TOP] = {.path = "/top"},
+    [BACKUP] = {.path = "/backup", .is_post = true},
+    [BACKUP_PART] = {.path = "/backup_part"},
 };
 
 /* A line of the index for each. */
@@ -138,6 +145,8 @@ static const char *const summaries[UDPAI_PAGES] = {
     [CONFIG] = "the configuration in effect, without secrets, as YAML; ?format=json",
     [EXPLAIN] = "?type=TYPE&name=NAME why it is served, or not, and who has it, as JSON; &for",
     [TOP] = "rates of the last seconds, times, and the worst clients, as JSON; ?limit",
+    [BACKUP] = "makes a copy of the store; ?look=true only shows how far that is",
+    [BACKUP_PART] = "?id=ID&from=BYTE reads it, a part at a time",
 };
 
 /* ---- answering ---- */
@@ -199,6 +208,11 @@ check_rules(const udpai_pages *self, const udpai_http_reading *reading, udpa_err
     case THAW:
         question.type_url = UDPAI_STR(UDPAI_TYPE_FREEZE);
         question.name = UDPAI_STR(NAME_OF_FREEZE);
+        break;
+    case BACKUP:
+    case BACKUP_PART:
+        question.type_url = UDPAI_STR(UDPAI_TYPE_SECRET);
+        question.name = UDPAI_STR(NAME_OF_SECRETS);
         break;
     default:
         break;
@@ -510,6 +524,8 @@ do_it(const udpai_pages *self,
     case STORE_RESEAL:
     case STORE_MIGRATE:
         return change_store(self, reading, text, ret_error);
+    case BACKUP:
+        return udpai_backup_page_ask(self->backup, reading->query, reading->body, text, ret_error);
     case MODIFY:
         err = modify(self, reading, ret_error);
         break;
@@ -533,7 +549,7 @@ show(udpai_pages *self,
                                      udpai_rest_counts(*self->admin), self->n_unauthenticated};
     size_t page = (size_t)(reading->page - udpai_pages_all);
     bool is_json = page == RUNTIME || page == FREEZES || page == AUDIT;
-    *type = is_json ? JSON : TEXT;
+    *type = is_json ? JSON : page == BACKUP_PART ? UDPAI_BACKUP_TYPE : TEXT;
     switch (page) {
     case INDEX:
         put_index(text);
@@ -551,11 +567,10 @@ show(udpai_pages *self,
     case CONFIG:
         return udpai_config_page_read(self->effective, self->schema, reading, type, text,
                                       ret_error);
-    case STATS:
-        udpai_stats_page(&facts, text);
-        return UDPA_OK;
+    case BACKUP_PART:
+        return udpai_backup_page_read(self->backup, reading->query, text, ret_error);
     default:
-        udpai_stats_prometheus_page(&facts, text);
+        (page == STATS ? udpai_stats_page : udpai_stats_prometheus_page)(&facts, text);
         return UDPA_OK;
     }
 }
@@ -644,7 +659,8 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     if (err == UDPA_OK)
         self->top = udpai_top_page_new(&self->questions, self->plan->settings.node.id.data,
                                        read_metrics, self->metrics);
-    if (err == UDPA_OK && !self->top)
+    self->backup = udpai_backup_page_new(self->plan, env->endpoint);
+    if (err == UDPA_OK && (!self->top || !self->backup))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&self->inbox, env->loop, on_messages, self, ret_error);
@@ -654,6 +670,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     }
     udpai_page_questions_end(&self->questions);
     udpai_top_page_free(self->top);
+    udpai_backup_page_free(self->backup);
     udpai_metrics_page_free(self->metrics);
     udpai_free(self);
     return err;
@@ -676,6 +693,7 @@ udpai_pages_close(udpai_pages *self)
     on_messages(self, &left);
     udpai_page_questions_end(&self->questions);
     udpai_top_page_free(self->top);
+    udpai_backup_page_free(self->backup);
     udpai_metrics_page_free(self->metrics);
     udpai_audit_page_done(&self->audit);
     udpai_free(self);

@@ -21,7 +21,7 @@ typedef struct udpai_pages udpai_pages;
  * are on admin sockets. */
 #define UDPAI_PAGES_FOR_ALL 4
 #define UDPAI_PAGES_AT_HTTP 16
-#define UDPAI_PAGES 26
+#define UDPAI_PAGES 28
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* What a client has shown, as a reading has it in `access`. */

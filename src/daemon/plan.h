@@ -153,8 +153,9 @@ typedef struct udpai_plan {
     udpai_plan_delivery *delivery; /* NULL: no resource becomes a source */
     const char *state_directory;   /* NULL: nothing is kept */
     bool is_forced;                /* what was kept may be lost */
-    bool is_migrated; /* what is kept goes to etcd, and is the truth; see migration.h */
-    bool is_restored; /* what is kept comes from a backup, and is meant */
+    bool is_migrated;         /* what is kept goes to etcd, and is the truth; see migration.h */
+    const char *restore_from; /* a backup, if there is no store; NULL: none */
+    bool is_restored;         /* what is kept comes from a backup, and is meant */
     const char *const *secret_types;
     size_t n_secret_types;
     udpai_plan_etcd etcd;

@@ -238,6 +238,18 @@ use_etcd(udpai_plan *plan, const store_message *store, udpa_error **ret_error)
     return udpai_certificates_read_client(store->tls, &plan->etcd_tls, ret_error);
 }
 
+/* What is asked for and cannot be is an error: an operator counts on it. */
+static udpa_err
+check_restore(const udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    if (!options->restore_from || (plan->state_directory && !plan->etcd.n_endpoints))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      plan->state_directory
+                          ? "--restore-from: the store of this node is in etcd: restore that"
+                          : "--restore-from: this node stores nothing (store.in_memory)");
+}
+
 udpa_err
 udpai_use_store(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
@@ -250,7 +262,8 @@ udpai_use_store(udpai_plan *plan, const udpai_options *options, udpa_error **ret
         plan->csds.secret_types = plan->udpa_polls.secret_types;
     }
     if (store && store->in_memory && !options->state)
-        return udpai_fail_code(ret_error, err);
+        return err ? udpai_fail_code(ret_error, err) : check_restore(plan, options, ret_error);
+    plan->restore_from = options->restore_from;
     plan->state_directory =
         udpai_first_of(options->state, store ? store->directory : NULL, UDPAI_DEFAULT_STATE);
     plan->is_restored = options->is_restored;
@@ -261,5 +274,7 @@ udpai_use_store(udpai_plan *plan, const udpai_options *options, udpa_error **ret
     }
     if (err == UDPA_OK && udpai_store_is_replicated(store))
         err = use_etcd(plan, store, ret_error);
+    if (err == UDPA_OK)
+        err = check_restore(plan, options, ret_error);
     return udpai_fail_code(ret_error, err);
 }

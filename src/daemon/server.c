@@ -607,6 +607,7 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK) {
         udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
         udpai_endpoint_start(self->endpoint);
+        udpai_daemon_storage_started(&self->storage, self->endpoint);
         udpai_readiness_listens(&self->readiness);
     }
     return err;

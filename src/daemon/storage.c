@@ -2,8 +2,11 @@
 #include "daemon/storage.h"
 
 #include "base/log.h"
+#include "cli/options.h"
 #include "daemon/audit_file.h"
 #include "daemon/store_keys.h"
+#include "endpoint/host.h"
+#include "storage/backup.h"
 #include "storage/sqlite.h"
 
 static void
@@ -30,6 +33,7 @@ open_database(udpai_durable_engine **ret_engine, const udpai_plan *plan, udpa_er
         .sealer = &sealer,
         .secret_types = plan->secret_types,
         .n_secret_types = plan->n_secret_types,
+        .release = UDPAI_CLI_VERSION,
         .takes_loss = plan->is_forced,
         .audit_max_bytes = plan->audit.max_bytes,
         .audit_max_age_us = plan->audit.max_age_ms * 1000,
@@ -37,6 +41,28 @@ open_database(udpai_durable_engine **ret_engine, const udpai_plan *plan, udpa_er
     if (err == UDPA_OK)
         err = udpai_sqlite_open(ret_engine, &options, ret_error);
     udpai_sealer_done(&sealer);
+    return err;
+}
+
+/* One that was lost, or never was; a later start has what this one has kept. */
+static udpa_err
+begin_with_backup(const udpai_plan *plan, udpa_error **ret_error)
+{
+    udpai_backup_facts facts;
+    const char *directory = plan->state_directory, *path = plan->restore_from;
+    if (!path)
+        return UDPA_OK;
+    if (udpai_backup_has_store(directory)) {
+        udpai_log(UDPA_LOG_INFO, "storage", "%s has a store, so %s is not restored", directory,
+                  path);
+        return UDPA_OK;
+    }
+    udpa_err err = udpai_backup_restore(path, directory, &facts, ret_error);
+    if (err == UDPA_OK)
+        udpai_log(UDPA_LOG_WARNING, "storage",
+                  "%s had no store, and was restored from %s, made %s: %llu resources", directory,
+                  path, facts.has_manifest ? facts.manifest.made : "at an unknown time",
+                  (unsigned long long)facts.manifest.n_resources);
     return err;
 }
 
@@ -49,11 +75,28 @@ udpai_daemon_storage_open(udpai_daemon_storage *storage,
     if (!plan->state_directory)
         return audit->is_on ? udpai_audit_file_open(&storage->engine, audit->file, ret_error)
                             : UDPA_OK;
-    udpa_err err = open_database(&storage->sqlite, plan, ret_error);
+    udpa_err err = begin_with_backup(plan, ret_error);
+    if (err == UDPA_OK)
+        err = open_database(&storage->sqlite, plan, ret_error);
     storage->engine = storage->sqlite;
     if (err == UDPA_OK && audit->is_on && (audit->file || audit->journald))
         err = udpai_audit_output_open(&storage->output, plan, ret_error);
     return err;
+}
+
+void
+udpai_daemon_storage_started(const udpai_daemon_storage *storage, udpa_endpoint *endpoint)
+{
+    if (!storage->sqlite || !udpai_sqlite_was_backup(storage->sqlite))
+        return;
+    udpai_node_audit(udpai_endpoint_node(endpoint),
+                     &(udpai_audit_record){
+                         .action = UDPAI_STR("restore"),
+                         .actor = UDPAI_STR(UDPAI_AUDIT_NODE),
+                         .is_proven = true,
+                         .reason = UDPAI_STR("its store was restored from a backup"),
+                     });
+    udpai_endpoint_touch(endpoint);
 }
 
 void

@@ -5,6 +5,7 @@
 #define UDPAI_DAEMON_STORAGE_H
 
 #include "daemon/audit_output.h"
+#include "endpoint/endpoint.h"
 #include "store/durable.h"
 
 typedef struct udpai_daemon_storage {
@@ -17,6 +18,8 @@ typedef struct udpai_daemon_storage {
 udpa_err udpai_daemon_storage_open(udpai_daemon_storage *storage,
                                    const udpai_plan *plan,
                                    udpa_error **ret_error);
+/* The endpoint that has it serves: the audit has a record if the store was a backup. */
+void udpai_daemon_storage_started(const udpai_daemon_storage *storage, udpa_endpoint *endpoint);
 /* SIGUSR1: files that are only added to are opened anew. */
 void udpai_daemon_storage_reopen(udpai_daemon_storage *storage);
 /* When the endpoint is closed. */

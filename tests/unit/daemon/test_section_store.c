@@ -54,6 +54,41 @@ a_replica_has_all_in_the_plan(void **state)
     udpai_plan_done(&plan);
 }
 
+/* @p mistake: NULL: there is none. */
+static void
+expect_restoring(bootstrap_test *test, const char *file, const char *mistake)
+{
+    const udpai_options options = {.program = "udpad", .restore_from = "backup"};
+    memset(&plan, 0, sizeof(plan));
+    expect(test, file, "");
+    udpa_err err = udpai_plan_make(&plan, &test->bootstrap, &options, &test->error);
+    assert_int_equal(err, mistake ? UDPA_ERR_INVAL : UDPA_OK);
+    if (mistake)
+        assert_non_null(strstr(udpa_error_message(test->error), mistake));
+    else
+        assert_string_equal(plan.restore_from, "backup");
+    udpai_plan_done(&plan);
+}
+
+static void
+a_replica_begins_with_no_backup(void **state)
+{
+    expect_restoring(*state, "store: {engine: ETCD, endpoints: ['a:2379']}\n",
+                     "is in etcd: restore that");
+}
+
+static void
+what_stores_nothing_begins_with_no_backup(void **state)
+{
+    expect_restoring(*state, "store: {in_memory: true}\n", "this node stores nothing");
+}
+
+static void
+a_store_may_begin_with_a_backup(void **state)
+{
+    expect_restoring(*state, "store: {directory: /var/lib/udpa}\n", NULL);
+}
+
 static void
 a_replica_needs_endpoints_alone(void **state)
 {
@@ -352,6 +387,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_replica_has_all_in_the_plan),
+        CASE(a_replica_begins_with_no_backup),
+        CASE(what_stores_nothing_begins_with_no_backup),
+        CASE(a_store_may_begin_with_a_backup),
         CASE(a_replica_needs_endpoints_alone),
         CASE(each_directory_has_its_own_replicas),
         CASE(without_replicas_nothing_is_shared),
