@@ -33,5 +33,7 @@ udpai_cli_exit udpai_ctl_runtime_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_sources_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_replicas_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_store_command(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_backup(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_restore(udpai_cli *cli);
 
 #endif

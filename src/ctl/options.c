@@ -44,6 +44,7 @@ enum {
     ORIGIN,
     DRY_RUN,
     OVER,
+    STATE,
 };
 
 #define WAIT_MS 60000 /* for acknowledgements */
@@ -111,6 +112,7 @@ static const struct argp_option known_options[] = {
      "delete --origin, store accept, store push: only show what would go", 1},
     {"over", OVER, "TIME", 0,
      "replicas rebalance: in this time, such as 30s (default 10s) or 5m; at most 1h", 1},
+    {"state", STATE, "DIR", 0, "restore: the state directory of a node that does not run", 1},
     {NULL, 0, NULL, 0, "The node (each command takes these options, before or after it):", 2},
     {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
      "xds: use the state of the world protocol (default: the delta protocol)", 2},
@@ -279,6 +281,8 @@ check_own(const udpai_ctl_options *given,
         argp_error(state, "--as-source goes with sources accept");
     if (given->over_s && strcmp(verb->name, "replicas") != 0)
         argp_error(state, "--over goes with replicas rebalance");
+    if (given->state && strcmp(verb->name, "restore") != 0)
+        argp_error(state, "--state goes with restore");
     if (given->origin && strcmp(verb->name, "delete") != 0)
         argp_error(state, "--origin goes with delete");
     if (given->is_dry_run && !given->origin && strcmp(verb->name, "store") != 0)
@@ -494,6 +498,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case DRY_RUN:
         given->is_dry_run = true;
+        return 0;
+    case STATE:
+        given->state = argument;
         return 0;
     case OVER:
         set_over(given, argument, state);

@@ -44,6 +44,7 @@ typedef struct udpai_ctl_options {
     bool is_all;        /* of get: a file to restore from */
     bool with_secrets;  /* of get --all */
     bool is_restore;    /* of apply: such a file */
+    const char *state;  /* of restore: the directory */
     UDPAI_VECTOR(const char *) files;
     const udpai_cli_tool *tool; /* the program that the command is; NULL: it is none */
     const char *bench_option, *conform_option; /* the first one of its own options */

@@ -218,6 +218,32 @@ static const udpai_ctl_verb verbs[] = {
              "\n"
              "  --dry-run              of accept and push: only show what would be lost\n"
              "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"},
+    {.name = "backup",
+     .run = udpai_ctl_backup,
+     .summary = "a copy of the store of a running node, in a file",
+     .usage = "backup FILE\nbackup status FILE",
+     .text = "Make a backup of the node's store: publications with their versions and\n"
+             "generations, what is remembered of removals, and the audit, as of one moment.\n"
+             "Secrets are in it encrypted, their key is not. FILE is new, and is there only if\n"
+             "all of it was read and verified. Of a replica, back up etcd instead.\n"
+             "status: verify a backup, and show what is in it; asks no node.\n"
+             "\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
+             "\n"
+             "Example: udpactl backup /var/backups/udpa-$(date +%F).db\n"},
+    {.name = "restore",
+     .run = udpai_ctl_restore,
+     .takes = UDPAI_CTL_TAKES_NO_NODE,
+     .summary = "make a backup the store of a node; asks no node",
+     .usage = "restore FILE --state DIRECTORY",
+     .text = "Verify a backup, and put it into the state directory of a node that does not run\n"
+             "and has no store. To other nodes it is another store than before: they withdraw\n"
+             "nothing because of what it lacks, and give back what is newer where the node has\n"
+             "'recover'.\n"
+             "\n"
+             "  --state DIRECTORY      made if its parent exists\n"
+             "\n"
+             "Example: udpactl restore /var/backups/udpa.db --state /var/lib/udpa\n"},
     {.name = "freeze",
      .run = udpai_ctl_freeze,
      .summary = "change nothing until it is thawed",
