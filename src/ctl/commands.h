@@ -8,6 +8,8 @@
 
 udpai_cli_exit udpai_ctl_apply(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_delete(udpai_cli *cli);
+/* Its exit is 1 if they differ, and 2 of any error. */
+udpai_cli_exit udpai_ctl_diff(udpai_cli *cli);
 /* With --origin. */
 udpai_cli_exit udpai_ctl_delete_origin(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_get(udpai_cli *cli);

@@ -156,6 +156,21 @@ static const udpai_ctl_verb verbs[] = {
              "  --at-least N           with --wait: N must have acknowledged it\n"
              "  --despite-refusals     with --wait: go on after a NACK\n"
              "  --restore              the file is from get --all\n"},
+    {.name = "diff",
+     .run = udpai_ctl_diff,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
+     .summary = "show what apply would change",
+     .usage = "diff -f FILE",
+     .text = "Show how the resources of a file or directory differ from what the node has, by\n"
+             "diff(1), or the program that UDPACTL_EXTERNAL_DIFF names. Of secrets only that\n"
+             "they differ. What was published as the same node, and is not in the files, is\n"
+             "listed. Exit status: 0 nothing differs, 1 something does, 2 an error.\n"
+             "\n"
+             "  -f, --filename FILE    may be given again; - is standard input\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --node-id ID           what was published as this node (default udpactl)\n"
+             "\n"
+             "Example: udpactl diff -f resources\n"},
     {.name = "delete",
      .run = udpai_ctl_delete,
      .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_WAIT |
