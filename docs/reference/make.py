@@ -348,7 +348,7 @@ def metrics_page(root):
         'A series is there once it has a value: `udpa_replica_*`, for example, at replicas.',
         '',
         'No label has the name, identity or address of a client, or of a resource. `type` is a type URL: of those',
-        'that the program does not know the first 100 (of a histogram, and of coalesced changes, 50) have series of',
+        'that the program does not know the first 100 (of a histogram, and of coalesced and held changes, 40) have series of',
         'their own, and all later ones are `other`. So are sources beyond the first 80; `source` is the name of a',
         'configured source, or the path of a directory, and dynamic sources, and those of client groups, are added up',
         'as `(dynamic)` and `(client groups)`. `code` is a status of gRPC, such as `permission_denied`. `reason` is,',

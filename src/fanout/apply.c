@@ -133,6 +133,8 @@ static void
 commit(udpai_item *item, const udpai_change *change, size_t n_joining)
 {
     udpa_resource *before = item->resource;
+    if (change->kind != UDPAI_CHANGE_REFRESH)
+        udpai_debounce_change(item->topic);
     udpai_coalesced_count(item, change);
     udpai_set_hash hash_before = udpai_item_alone(item);
     set_item(item, change);
@@ -228,6 +230,28 @@ pass_of(const udpai_change *change)
     return udpai_type_rank(type_url) == 0 ? REFERRED_TO : REFERRING;
 }
 
+static udpa_err
+apply_change(udpai_fanout *fanout, const udpai_change *change)
+{
+    udpa_err err = udpai_kept_removals_note(fanout, change);
+    if (err != UDPA_OK)
+        return err;
+    return change->kind == UDPAI_CHANGE_REMOVE ? apply_removal(fanout, change)
+                                               : apply_set(fanout, change);
+}
+
+static void
+finish_views(udpai_fanout *fanout)
+{
+    udpai_list *node;
+    while ((node = udpai_list_pop(&fanout->dirty_views))) {
+        udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, dirty);
+        udpai_tombstones_bound(view);
+        if (!udpai_view_is_filter(view)) /* the view of which has changed, too */
+            wake_view(view);
+    }
+}
+
 /* Additions get the lower numbers, so that a subscriber that was sent all of them may be sent the
  * removals that belong to them; and those of the first type the lowest, so that whatever waits for
  * one that came with it (may_add) knows it by its number. The place counts through the set once for
@@ -236,24 +260,19 @@ udpa_err
 udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place)
 {
     size_t n = udpai_change_set_size(changes);
+    udpa_err err = UDPA_OK;
     fanout->n_applied++;
-    for (; *place < PASSES * n; ++*place) {
+    if (*place == 0)
+        fanout->applied_after = fanout->seq;
+    fanout->is_applying = true;
+    while (err == UDPA_OK && *place < PASSES * n) {
         const udpai_change *change = udpai_change_set_at(changes, *place % n);
-        size_t pass = pass_of(change);
-        if (pass != *place / n)
-            continue;
-        udpa_err err = udpai_kept_removals_note(fanout, change);
-        if (err == UDPA_OK)
-            err = pass == REMOVED ? apply_removal(fanout, change) : apply_set(fanout, change);
-        if (err != UDPA_OK)
-            return err;
+        if (pass_of(change) == *place / n)
+            err = apply_change(fanout, change);
+        *place += err == UDPA_OK;
     }
-    udpai_list *node;
-    while ((node = udpai_list_pop(&fanout->dirty_views))) {
-        udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, dirty);
-        udpai_tombstones_bound(view);
-        if (!udpai_view_is_filter(view)) /* the view of which has changed, too */
-            wake_view(view);
-    }
-    return UDPA_OK;
+    if (err == UDPA_OK)
+        finish_views(fanout);
+    fanout->is_applying = false;
+    return err;
 }

@@ -47,6 +47,13 @@ udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters)
 }
 
 void
+udpai_fanout_set_debounce(udpai_fanout *fanout, const udpai_debounce_rule *rules, size_t n)
+{
+    fanout->debounce_rules = rules;
+    fanout->n_debounce_rules = n;
+}
+
+void
 udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata)
 {
     fanout->interest = interest;

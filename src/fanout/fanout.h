@@ -57,6 +57,16 @@ void udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *
 void udpai_fanout_own_resources(udpai_fanout *fanout);
 /* It counts there, which must outlive it; before it has anything. */
 void udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters);
+
+/* How long changes of a type wait before they are sent to clients, who so take a turn for many. */
+typedef struct udpai_debounce_rule {
+    udpai_str type_url; /* empty: each that has no other rule, and is no secret */
+    uint64_t quiet_ms;  /* until there was none for so long; */
+    uint64_t max_ms;    /* the first of them at most so long */
+} udpai_debounce_rule;
+
+/* Borrowed, while the fan-out lives; before it has anything. */
+void udpai_fanout_set_debounce(udpai_fanout *fanout, const udpai_debounce_rule *rules, size_t n);
 void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
 /* May subscribers of this visibility see the resource? Without one: all may. */
 typedef bool (*udpai_may_see_fn)(void *userdata,
@@ -129,6 +139,10 @@ struct udpai_subscriber {
     uint64_t moved_ms; /* when it was sent something last */
     bool in_round;
     bool woken;
+    /* Its changes wait where rules say so (udpai_fanout_set_debounce()): a client's do. */
+    bool is_debounced;
+    uint32_t n_waiting, n_overdue; /* subscriptions of which changes wait, and have waited, … */
+    uint64_t due_seq;              /* … up to this place */
     bool receives_waits; /* it is sent what this node waits for, while it cannot be sent all */
 };
 
@@ -245,6 +259,12 @@ void udpai_subscription_take_unsettled(udpai_subscription *subscription);
 bool udpai_subscription_waits_for(const udpai_subscription *subscription,
                                   udpai_str *ret_source,
                                   udpai_str *ret_why);
+
+/* Its subscriber states that it has been sent a state, by another subscription: what it was not
+ * sent of the changes that wait now it is sent with the others. */
+void udpai_subscription_wait_with_others(udpai_subscription *subscription);
+/* Do changes of it wait (udpai_fanout_set_debounce())? */
+bool udpai_subscription_is_debounced(const udpai_subscription *subscription);
 
 /* Takes it away. With `notify`, and a wildcard that might hold it: its present state is sent. */
 void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool notify);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "fanout/client_versions.h"
+#include "fanout/debounce.h"
 #include "fanout/fanout.h"
 #include "fanout/glob.h"
 #include "fanout/item.h"
@@ -51,7 +52,8 @@ struct udpai_topic {
     udpai_list views;
     size_t n_subscriptions;
     size_t n_state_subscriptions;
-    udpai_meter *coalesced;                     /* NULL: they are not counted */
+    udpai_meter *coalesced; /* NULL: they are not counted */
+    udpai_debounce debounce;
     udpai_map kept_removals;                    /* see kept_removals.h */
     UDPAI_VECTOR(udpai_wildcard_use) wildcards; /* how many subscriptions have each */
 };
@@ -65,6 +67,10 @@ struct udpai_fanout {
     udpai_meters *meters;           /* NULL: nothing is counted */
     uint64_t seq;                   /* of the last change, over all topics */
     uint64_t n_applied;             /* calls that apply change sets */
+    uint64_t applied_after;         /* where the last one began, */
+    bool is_applying;               /* and it has not ended */
+    const udpai_debounce_rule *debounce_rules;
+    size_t n_debounce_rules;
     uint64_t stamp;
     udpai_settled *settled;
     uint64_t settled_nr; /* of all that there were */
@@ -211,6 +217,9 @@ struct udpai_subscription {
     uint64_t all_additions, all_removals; /* when the fan-out was there, all had been sent */
     unsigned n_deferred; /* rounds in which it had something to send and might not */
     unsigned n_removals_deferred;
+    udpai_list in_debounce; /* linked: changes of it wait */
+    udpai_debounce_state debounce_state;
+    bool had_state; /* its subscriber was sent one, by another subscription */
 };
 
 static inline udpai_memory *

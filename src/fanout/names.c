@@ -107,6 +107,13 @@ goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
            position.seq > subscription->cursor.tombstones;
 }
 
+/* To what its client has asked for. */
+static bool
+is_first_answer(const udpai_name_sub *sub)
+{
+    return !sub->subscription->had_state && !sub->sent_payload_seq && !udpai_name_sub_turn(sub);
+}
+
 static void
 has_come(udpai_name_sub *sub, bool again)
 {
@@ -116,13 +123,18 @@ has_come(udpai_name_sub *sub, bool again)
     sub->shows_last = false;
     if (was_missing) /* a removal that was not sent yet is void */
         udpai_list_remove(&sub->pending.node);
-    if (again)
+    if (again) {
         sub->sent_seq = sub->sent_payload_seq = 0;
+        udpai_debounce_asked(subscription);
+    }
     if (again ? udpai_view_will_bring(subscription, udpai_target(sub))
               : comes_by_view(subscription, udpai_target(sub)))
         return;
-    if (sub->sent_seq != udpai_target(sub)->seq)
-        udpai_mark_pending(subscription, &subscription->additions, &sub->pending);
+    if (sub->sent_seq == udpai_target(sub)->seq)
+        return;
+    if (is_first_answer(sub))
+        udpai_debounce_asked(subscription);
+    udpai_mark_pending(subscription, &subscription->additions, &sub->pending);
 }
 
 /* Some subscribers suffer more from "there is none" than from silence, at first. */

@@ -23,7 +23,7 @@ void
 udpai_subscription_wake(udpai_subscription *subscription)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
-    if (subscriber->woken)
+    if (udpai_debounce_waits(subscription) || subscriber->woken)
         return;
     subscriber->woken = true;
     subscriber->ops->wake(subscriber);

@@ -9,7 +9,8 @@
  * replaced goes after what replaces it.
  *
  * What a subscriber may not be sent yet (may_add) stays where it is. Removals behind it wait for
- * it, as for anything that was not sent.
+ * it, as for anything that was not sent. Changes that wait so that others can join them
+ * (debounce.c) limit what goes: types behind them, and removals of all types, do not overtake them.
  *
  * A resource that changes all the time is always at the end; so that it does not wait for ever for
  * others before it, a type that had to wait for some rounds overtakes what changed twice meanwhile,
@@ -127,10 +128,27 @@ give(udpai_delivery *delivery,
 }
 
 static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t
 may_add(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
     return subscriber->ops->may_add ? subscriber->ops->may_add(subscriber, subscription)
                                     : UDPAI_NOTHING;
+}
+
+/* What it or a type before it waits for is no reason to lose patience. */
+static bool
+is_debounced(udpai_subscription *subscription, uint64_t debounced_after)
+{
+    const udpai_send_limits limits = {UDPAI_NOTHING, debounced_after};
+    if (udpai_pending_is_sendable(subscription, &limits))
+        return false;
+    udpai_debounce_is_behind(subscription);
+    return true;
 }
 
 static udpa_err
@@ -138,7 +156,10 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
 {
     udpai_subscription *subscription = subscriber->subscriptions.items[index];
     uint64_t head = subscriber->fanout->seq, pending;
+    uint64_t debounced_after = udpai_debounce_limit(subscriber, index + 1);
     while (!delivery->body && (pending = udpai_pending_addition(subscription)) != UDPAI_NOTHING) {
+        if (is_debounced(subscription, debounced_after))
+            break;
         uint64_t limit = limit_for_additions(subscriber, index);
         bool whole = subscription->mode == UDPAI_MODE_STATE; /* cannot stop half-way */
         bool is_next_rounds =
@@ -147,9 +168,12 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             subscription->n_deferred++;
             break;
         }
-        const udpai_send_limits limits = {limit, may_add(subscriber, subscription)};
-        if (!udpai_pending_is_sendable(subscription, &limits))
+        const udpai_send_limits limits = {
+            limit, least(debounced_after, may_add(subscriber, subscription))};
+        if (!udpai_pending_is_sendable(subscription, &limits)) {
+            udpai_debounce_is_blocked(subscription);
             break;
+        }
         udpai_body *body = NULL;
         uint64_t since = whole ? subscription->cursor.low : 0;
         udpai_ack_position place = place_of(subscription);
@@ -164,6 +188,8 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
         delivery->place = place;
         delivery->place.removals = delivery->place.all_removals = UDPAI_NOTHING;
     }
+    udpai_debounce_turn_ended(subscription, udpai_pending_addition(subscription),
+                              delivery->body != NULL);
     return UDPA_OK;
 }
 
@@ -174,7 +200,9 @@ would_bring_too_much(udpai_subscriber *subscriber, udpai_subscription *subscript
     if (subscription->mode != UDPAI_MODE_STATE ||
         udpai_pending_addition(subscription) == UDPAI_NOTHING)
         return false;
-    const udpai_send_limits limits = {UDPAI_NOTHING, may_add(subscriber, subscription)};
+    uint64_t allowed = least(udpai_debounce_limit(subscriber, subscriber->subscriptions.n),
+                             may_add(subscriber, subscription));
+    const udpai_send_limits limits = {UDPAI_NOTHING, allowed};
     return !udpai_pending_is_sendable(subscription, &limits);
 }
 
@@ -207,7 +235,10 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         come_to(subscription);
         return UDPA_OK;
     }
-    uint64_t limit = limit_for_removals(subscriber, subscription);
+    uint64_t debounced_after = udpai_debounce_limit(subscriber, subscriber->subscriptions.n);
+    if (udpai_pending_removal(subscription) > debounced_after)
+        return UDPA_OK;
+    uint64_t limit = least(debounced_after, limit_for_removals(subscriber, subscription));
     while (!delivery->body && may_remove(subscriber, subscription, &limit)) {
         subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;

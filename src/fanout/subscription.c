@@ -44,6 +44,7 @@ static void
 free_subscription(udpai_subscription *subscription)
 {
     udpai_topic *topic = subscription->topic;
+    udpai_debounce_leave(subscription);
     udpai_name_subs_free(subscription);
     drop_pending(subscription, &subscription->additions);
     drop_pending(subscription, &subscription->removals);
@@ -161,6 +162,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_list_init(&subscription->unanswered);
     udpai_list_init(&subscription->awaits);
     udpai_list_init(&subscription->in_waiting);
+    udpai_list_init(&subscription->in_debounce);
     udpai_name_subs_init(subscription);
     udpai_held_init(subscription);
     udpai_pending_init(subscription);
@@ -231,6 +233,7 @@ udpai_subscriber_drop_part(udpai_subscription *part)
     udpai_subscriber *subscriber = part->subscriber;
     udpai_subscription **all = subscriber->subscriptions.items;
     size_t at = 0, n = subscriber->subscriptions.n;
+    udpai_debounce_asked(part);
     while (all[at] != part)
         at++;
     memmove(all + at, all + at + 1, (n - at - 1) * sizeof(*all));

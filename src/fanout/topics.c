@@ -57,8 +57,10 @@ udpai_topic_get(udpai_fanout *fanout, udpai_str type_url)
     udpai_families_init(topic);
     udpai_list_init(&topic->indirect);
     udpai_list_init(&topic->views);
-    if (topic->url && udpai_map_add(&fanout->topics, topic))
+    if (topic->url && udpai_map_add(&fanout->topics, topic)) {
+        udpai_debounce_init(topic, type_url);
         return topic;
+    }
     udpa_bytes_unref(topic->url);
     udpai_free_in(&fanout->memory, topic, sizeof(*topic));
     return NULL;
@@ -82,6 +84,7 @@ udpai_topic_release(udpai_topic *topic)
         !udpai_list_empty(&topic->views))
         return;
     udpai_map_remove(&topic->fanout->topics, udpai_topic_url(topic));
+    udpai_debounce_done(topic);
     free_aliases(topic);
     udpai_map_done(&topic->items);
     udpai_numbers_done(&topic->numbers);

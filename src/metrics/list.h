@@ -75,6 +75,10 @@
       "Deliveries that their peer has answered with a NACK.")                                      \
     X(COALESCED, COUNTER, TYPE_OF_FEWER, PROCESSES, "udpa_coalesced_changes",                      \
       "Changes that a newer one has replaced before the slowest subscriber was sent them.")        \
+    X(PUSH_HELD_CHANGES, COUNTER, TYPE_OF_FEWER, PROCESSES, "udpa_push_held_changes",              \
+      "Changes that have waited for others by push.debounce before clients were sent them.")       \
+    X(PUSH_HELD_TIME, HISTOGRAM, NONE, PROCESSES, "udpa_push_held_seconds",                        \
+      "How long changes have waited by push.debounce, the first of those that go together.")       \
     X(UNANSWERED_STREAMS, GAUGE, NONE, PROCESSES, "udpa_unanswered_streams",                       \
       "Streams of clients that have not answered all that they were sent.")                        \
     X(OLDEST_UNANSWERED, LARGEST, NONE, LARGEST, "udpa_oldest_unanswered_seconds",                 \
