@@ -23,6 +23,9 @@ typedef struct udpai_endpoint_settings {
     bool accepts_above_share;
     udpai_node_info *info;
     udpai_fanout_options fanout;
+    /* Which changes wait before clients are sent them; outlives the endpoint. */
+    const udpai_debounce_rule *debounce;
+    size_t n_debounce;
     const udpai_grpc_method *methods; /* besides UDPA */
     size_t n_methods;
     udpai_stream_limits limits;

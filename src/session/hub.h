@@ -143,6 +143,8 @@ typedef struct udpai_watcher_ops {
 
 typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
+    const udpai_debounce_rule *debounce; /* borrowed, while the hub lives */
+    size_t n_debounce;
     udpai_node_info *info; /* the Node of this node; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
     const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */

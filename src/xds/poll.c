@@ -19,7 +19,10 @@ subscribe(udpai_xds *xds,
           udpa_error **ret_error)
 {
     udpai_poll_set_version(&xds->poll, request->version);
-    return udpai_xds_sotw_subscribe(xds, subscription, request, is_first, ret_error);
+    udpa_err err = udpai_xds_sotw_subscribe(xds, subscription, request, is_first, ret_error);
+    if (xds->poll.has_version)
+        udpai_subscription_wait_with_others(subscription);
+    return err;
 }
 
 static udpa_err

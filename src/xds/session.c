@@ -130,7 +130,13 @@ choose_audience(udpai_xds *xds, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* The client of a stream cannot change while it is served. */
+static bool
+is_node(const udpai_xds *xds)
+{
+    return xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_FEATURE_NODE);
+}
+
+/* The client of a stream cannot change while it is served. Waits of nodes would add up. */
 static udpa_err
 on_node(udpai_xds *xds, udpa_error **ret_error)
 {
@@ -147,6 +153,7 @@ on_node(udpai_xds *xds, udpa_error **ret_error)
         xds->audience->resource_errors ||
         (xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_XDS_FEATURE_ERRORS));
     xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
+    xds->subscriber.is_debounced = !is_node(xds);
     return UDPA_OK;
 }
 
@@ -287,8 +294,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
 static bool
 holds_nothing(const udpai_xds *xds, const udpai_xds_request *request)
 {
-    return request->version.len == 0 &&
-           !(xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_FEATURE_NODE));
+    return request->version.len == 0 && !is_node(xds);
 }
 
 static udpa_err

@@ -454,9 +454,12 @@ add_references(udpai_xds_references *found, const udpai_xds *other, unsigned ran
         if (udpai_type_rank(udpai_subscription_type_url(one)) <= rank)
             return;
         uint64_t pending = udpai_subscription_first_pending(one);
+        bool is_debounced = udpai_subscription_is_debounced(one);
+        if (is_debounced && udpai_subscription_first_removal(one) < pending)
+            pending = udpai_subscription_first_removal(one);
         if (pending < found->unsent)
             found->unsent = pending;
-        if (pending < found->held && udpai_xds_held(one))
+        if (pending < found->held && (is_debounced || udpai_xds_held(one)))
             found->held = pending;
         found->is_unanswered |= udpai_xds_type_of(one)->n_in_flight > 0;
     }

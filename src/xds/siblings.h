@@ -34,7 +34,7 @@ uint64_t udpai_xds_may_add(udpai_subscriber *subscriber, udpai_subscription *sub
  * when that changes. */
 typedef struct udpai_xds_references {
     uint64_t unsent; /* what is not sent begins here, in the sequence; UINT64_MAX: all was */
-    uint64_t held;   /* the same of what waits for clusters */
+    uint64_t held;   /* the same of what waits for clusters, or by push.debounce */
     bool is_unanswered;
 } udpai_xds_references;
 
