@@ -30,9 +30,9 @@ extern const udpai_section udpai_section_acl, udpai_section_admin, udpai_section
     udpai_section_delegation, udpai_section_dial, udpai_section_dynamic_sources,
     udpai_section_health, udpai_section_http, udpai_section_limits, udpai_section_load,
     udpai_section_log, udpai_section_node, udpai_section_orca, udpai_section_provider,
-    udpai_section_runtime, udpai_section_shim, udpai_section_signatures, udpai_section_sink,
-    udpai_section_socket, udpai_section_static, udpai_section_store, udpai_section_timing,
-    udpai_section_traces, udpai_section_validation, udpai_section_write_files;
+    udpai_section_push, udpai_section_runtime, udpai_section_shim, udpai_section_signatures,
+    udpai_section_sink, udpai_section_socket, udpai_section_static, udpai_section_store,
+    udpai_section_timing, udpai_section_traces, udpai_section_validation, udpai_section_write_files;
 
 typedef udpa_err
 udpai_use_fn(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error);
@@ -41,9 +41,9 @@ udpai_use_fn udpai_use_acl, udpai_use_admin, udpai_use_audiences, udpai_use_audi
     udpai_use_authorities, udpai_use_client_status, udpai_use_client_types, udpai_use_delegation,
     udpai_use_dial, udpai_use_dynamic_sources, udpai_use_health, udpai_use_http, udpai_use_limits,
     udpai_use_load, udpai_use_log, udpai_use_node, udpai_use_orca, udpai_use_providers,
-    udpai_use_runtime, udpai_use_shim, udpai_use_signatures, udpai_use_sinks, udpai_use_sockets,
-    udpai_use_static, udpai_use_store, udpai_use_traces, udpai_use_transport, udpai_use_validation,
-    udpai_use_workers, udpai_use_write_files;
+    udpai_use_push, udpai_use_runtime, udpai_use_shim, udpai_use_signatures, udpai_use_sinks,
+    udpai_use_sockets, udpai_use_static, udpai_use_store, udpai_use_traces, udpai_use_transport,
+    udpai_use_validation, udpai_use_workers, udpai_use_write_files;
 
 /* ---- what sections need of each other ---- */
 
