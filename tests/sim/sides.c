@@ -230,6 +230,10 @@ wall_us(void *userdata)
     return sim_wall_us(((sim_side *)userdata)->node);
 }
 
+/* At every other node clients wait. What of it goes wrong by chance goes wrong here: a wait has no
+ * chance of its own. */
+static const udpai_debounce_rule debounce = {UDPAI_STR(""), 100, 1000};
+
 static void
 make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
 {
@@ -244,6 +248,8 @@ make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
                    .max_held_bytes = 1 << 20,
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 2000},
+        .debounce = &debounce,
+        .n_debounce = side->node->index / 2 % 2,
         .info = info,
         .acl = plan->config.acl,
         .is_worker = side->number > 0,
