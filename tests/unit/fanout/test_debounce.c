@@ -1,76 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes that wait so that others can join them: when they are sent, what does not wait, and that
- * nothing overtakes them. */
-#include "fanout/ack_tracker.h"
-#include "model/secret_type.h"
-#include "tests/harness/metered.h"
-#include "tests/unit/fanout/fanout_test.h"
-
+/* Changes that wait so that others can join them: when they are sent, and what does not wait. */
 #include <stdio.h>
 
-#define QUIET_MS 100
-#define MAX_MS 1000
-#define BEGIN_MS 1000 /* of the bed */
+#include "model/secret_type.h"
+#include "tests/unit/fanout/debounce_test.h"
 
-static fanout_reader client, other, node;
-static udpai_meters *meters;
+static fanout_reader other, node;
 
 static const udpai_debounce_rule endpoints[] = {{UDPAI_STR(TEST_EDS), QUIET_MS, MAX_MS}};
 static const udpai_debounce_rule clusters[] = {{UDPAI_STR(TEST_CDS), QUIET_MS, MAX_MS}};
-static const udpai_debounce_rule routes[] = {{UDPAI_STR(TEST_RDS), QUIET_MS, MAX_MS}};
 static const udpai_debounce_rule all_but_listeners[] = {{UDPAI_STR(TEST_LDS), 0, 0},
                                                         {UDPAI_STR(""), QUIET_MS, MAX_MS}};
-
-static int
-set_up(void **state)
-{
-    (void)fanout_bed_setup(state);
-    fanout_bed *bed = *state;
-    assert_int_equal(udpai_meters_new(&meters), UDPA_OK);
-    udpai_fanout_set_meters(bed->fanout, meters);
-    fanout_settle(bed);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)fanout_bed_teardown(state);
-    meters = udpai_meters_free(meters);
-    return 0;
-}
-
-static void
-open_client(fanout_reader *reader, fanout_bed *bed)
-{
-    fanout_open(reader, bed);
-    reader->subscriber.is_debounced = true;
-}
-
-/* What it had at first has been sent. */
-static void
-begin(fanout_bed *bed, const udpai_debounce_rule *rules, size_t n)
-{
-    udpai_fanout_set_debounce(bed->fanout, rules, n);
-    fanout_change(bed, "+CDS/c=0 +EDS/e=0 +LDS/l=0 +RDS/r=0");
-    fanout_bed_at(bed, BEGIN_MS);
-    open_client(&client, bed);
-    fanout_wildcard(&client, "CDS", "");
-    fanout_wildcard(&client, "EDS", "");
-    fanout_wildcard(&client, "LDS", "");
-    fanout_wildcard(&client, "RDS", "");
-    assert_all(&client, "CDS[c=0] EDS[e=0] LDS[l=0] RDS[r=0]");
-    fanout_bed_at(bed, BEGIN_MS + MAX_MS); /* what was there before waits no more */
-    client.n_wakes = 0;
-}
-
-#define START_MS (BEGIN_MS + MAX_MS)
-
-static void
-at(fanout_bed *bed, uint64_t ms)
-{
-    fanout_bed_at(bed, START_MS + ms);
-}
 
 /* ---- when ---- */
 
@@ -356,123 +296,6 @@ a_type_can_be_left_out(void **state)
     fanout_close(&client);
 }
 
-/* ---- order ---- */
-
-/* A listener does not overtake the cluster that it names, however often either is looked at. */
-static void
-what_comes_behind_waits_too(void **state)
-{
-    fanout_bed *bed = *state;
-    begin(bed, clusters, 1);
-    fanout_change(bed, "+LDS/l=d +EDS/d=1 +CDS/d=1");
-    for (unsigned i = 0; i < 20; i++)
-        assert_all(&client, "");
-    at(bed, 50);
-    fanout_change(bed, "+RDS/r=1");
-    assert_all(&client, "");
-    at(bed, QUIET_MS);
-    assert_all(&client, "CDS[d=1] EDS[d=1] LDS[l=d] RDS[r=1]");
-    fanout_close(&client);
-}
-
-/* Its change was before those that wait. */
-static void
-what_is_before_them_goes(void **state)
-{
-    fanout_bed *bed = *state;
-    begin(bed, endpoints, 1);
-    fanout_change(bed, "+RDS/r=1");
-    fanout_change(bed, "+EDS/e=1");
-    fanout_change(bed, "+LDS/l=1");
-    assert_all(&client, "RDS[r=1]");
-    fanout_change(bed, "+RDS/r=2");
-    assert_all(&client, "");
-    at(bed, QUIET_MS);
-    assert_all(&client, "EDS[e=1] LDS[l=1] RDS[r=2]");
-    fanout_close(&client);
-}
-
-static void
-no_removal_overtakes(void **state)
-{
-    fanout_bed *bed = *state;
-    begin(bed, routes, 1);
-    fanout_change(bed, "+CDS/d=1 +RDS/r=d -CDS/c");
-    for (unsigned i = 0; i < 20; i++)
-        assert_all(&client, i ? "" : "CDS[d=1]");
-    at(bed, QUIET_MS);
-    assert_all(&client, "RDS[r=d] CDS[-c]");
-    at(bed, 2 * QUIET_MS);
-    fanout_change(bed, "-RDS/r -CDS/d");
-    for (unsigned i = 0; i < 20; i++)
-        assert_all(&client, "");
-    at(bed, 3 * QUIET_MS);
-    assert_all(&client, "RDS[-r] CDS[-d]");
-    fanout_close(&client);
-}
-
-/* Nor by a state, which would bring what waits. */
-static void
-a_state_does_not_bring_what_waits(void **state)
-{
-    fanout_bed *bed = *state;
-    udpai_fanout_set_debounce(bed->fanout, endpoints, 1);
-    fanout_change(bed, "+EDS/e=0 +LDS/l=0 +LDS/m=0");
-    open_client(&client, bed);
-    fanout_wildcard(&client, "EDS", "");
-    (void)fanout_in_mode(&client, "LDS", UDPAI_MODE_STATE);
-    fanout_wildcard(&client, "LDS", "");
-    assert_all(&client, "EDS[e=0] LDS*[l=0 m=0]");
-    fanout_bed_at(bed, START_MS);
-    fanout_change(bed, "-LDS/m");
-    fanout_change(bed, "+EDS/e=1 +LDS/l=1");
-    assert_all(&client, "");
-    at(bed, QUIET_MS);
-    assert_all(&client, "EDS[e=1] LDS*[l=1 m=0] LDS*[l=1]");
-    fanout_close(&client);
-}
-
-/* Both change all the time, and only one of them waits: the other waits for it, within max. */
-static void
-what_comes_behind_does_not_starve(void **state)
-{
-    fanout_bed *bed = *state;
-    char text[64];
-    unsigned last_ms = 0, longest_ms = 0, n_endpoints = 0;
-    begin(bed, endpoints, 1);
-    for (unsigned ms = 0; ms < 5 * MAX_MS; ms++) {
-        at(bed, ms);
-        const char *sent = fanout_next(&client); /* one takes a millisecond */
-        n_endpoints += strstr(sent, "EDS") != NULL;
-        if (strstr(sent, "LDS")) {
-            longest_ms = ms - last_ms > longest_ms ? ms - last_ms : longest_ms;
-            last_ms = ms;
-        }
-        (void)snprintf(text, sizeof(text), "+LDS/l=%u +EDS/e=%u", ms, ms);
-        fanout_change(bed, text);
-    }
-    assert_in_range(last_ms, 4 * MAX_MS, 5 * MAX_MS);
-    assert_in_range(longest_ms, 1, MAX_MS + 20);
-    assert_in_range(n_endpoints, 4, 50);
-    fanout_close(&client);
-}
-
-/* A client takes one turn for all of its types. */
-static void
-all_types_of_a_client_go_together(void **state)
-{
-    fanout_bed *bed = *state;
-    begin(bed, all_but_listeners, 2);
-    fanout_change(bed, "+RDS/r=1");
-    at(bed, 50);
-    fanout_change(bed, "+CDS/c=1");
-    at(bed, QUIET_MS);
-    assert_all(&client, "CDS[c=1] RDS[r=1]");
-    at(bed, QUIET_MS + 50);
-    assert_all(&client, "");
-    fanout_close(&client);
-}
-
 /* ---- beside ---- */
 
 static void
@@ -495,6 +318,38 @@ parts_that_wait_can_go(void **state)
     udpai_subscriber_drop_part(subscription);
     assert_int_equal(client.n_wakes, 1);
     assert_all(&client, "LDS[l=1]");
+    fanout_close(&client);
+}
+
+static void
+a_client_that_waits_can_go(void **state)
+{
+    fanout_bed *bed = *state;
+    begin(bed, endpoints, 1);
+    fanout_change(bed, "+EDS/e=1");
+    fanout_close(&client);
+    at(bed, QUIET_MS);
+}
+
+/* It was answered by an earlier stream. */
+static void
+a_name_that_is_held_waits(void **state)
+{
+    fanout_bed *bed = *state;
+    begin(bed, endpoints, 1);
+    udpai_send_item item;
+    assert_true(
+        udpai_subscription_shows(fanout_of(&client, "EDS"), UDPAI_STR("com.acme/e"), &item));
+    open_client(&other, bed);
+    assert_ok(udpai_subscription_hold_version(fanout_of(&other, "EDS"), UDPAI_STR("com.acme/e"),
+                                              udpai_resource_version(item.resource)));
+    fanout_ask(&other, "EDS", "e");
+    assert_all(&other, "");
+    fanout_change(bed, "+EDS/e=1");
+    assert_all(&other, "");
+    at(bed, QUIET_MS);
+    assert_all(&other, "EDS[e=1]");
+    fanout_close(&other);
     fanout_close(&client);
 }
 
@@ -522,6 +377,22 @@ a_client_that_had_a_state_before_waits_with_others(void **state)
 }
 
 static void
+look_at_time(void *userdata, const udpai_reading *reading)
+{
+    if (reading->metric == UDPAI_METRIC_PUSH_HELD_TIME)
+        *(uint64_t *)userdata = reading->values[UDPAI_METRIC_BUCKETS + 1];
+}
+
+/* The sum. */
+static uint64_t
+waited_us(void)
+{
+    uint64_t us = 0;
+    udpai_meters_read(meters, look_at_time, &us);
+    return us;
+}
+
+static void
 waits_are_counted(void **state)
 {
     fanout_bed *bed = *state;
@@ -535,14 +406,13 @@ waits_are_counted(void **state)
     at(bed, QUIET_MS + 30);
     assert_int_equal(metered(meters, UDPAI_METRIC_PUSH_HELD_CHANGES, type), 4);
     assert_int_equal(metered(meters, UDPAI_METRIC_COALESCED, type), 2);
+    assert_int_equal(waited_us(), (QUIET_MS + 30) * 1000);
     assert_all(&client, "EDS[e=3 f=3]");
     fanout_close(&client);
     fanout_change(bed, "+EDS/e=4"); /* for nobody */
     at(bed, 3 * QUIET_MS);
     assert_int_equal(metered(meters, UDPAI_METRIC_PUSH_HELD_CHANGES, type), 4);
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
 main(void)
@@ -563,13 +433,9 @@ main(void)
         CASE(a_refresh_begins_no_wait),
         CASE(secrets_wait_only_by_name),
         CASE(a_type_can_be_left_out),
-        CASE(what_comes_behind_waits_too),
-        CASE(what_is_before_them_goes),
-        CASE(no_removal_overtakes),
-        CASE(a_state_does_not_bring_what_waits),
-        CASE(what_comes_behind_does_not_starve),
-        CASE(all_types_of_a_client_go_together),
         CASE(parts_that_wait_can_go),
+        CASE(a_client_that_waits_can_go),
+        CASE(a_name_that_is_held_waits),
         CASE(a_client_that_had_a_state_before_waits_with_others),
         CASE(waits_are_counted),
     };
