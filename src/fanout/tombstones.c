@@ -9,7 +9,8 @@
 /* As many change sets of the largest kind: a subscriber in sync has one before it, or two. */
 #define SETS_MAX 2
 
-/* What comes so close together is one: a node above sends a large one as several messages. */
+/* What comes so close together is one: a node above sends a large one as several messages. So is
+ * what waits together. */
 #define TOGETHER_MS 1000
 
 static size_t
@@ -89,8 +90,8 @@ udpai_tombstones_init(udpai_view *view)
 static void
 note_removed(udpai_view *view)
 {
-    uint64_t now_ms = view->topic->fanout->wheel->now_ms;
-    if (now_ms - view->together_ms >= TOGETHER_MS) {
+    uint64_t now_ms = view->topic->fanout->wheel->now_ms, max_ms = view->topic->debounce.max_ms;
+    if (now_ms - view->together_ms >= (max_ms > TOGETHER_MS ? max_ms : TOGETHER_MS)) {
         view->together_ms = now_ms;
         view->n_together = 0;
     }

@@ -113,6 +113,42 @@ removals_wait_too(void **state)
 }
 
 static void
+change_many(fanout_bed *bed, char sign, unsigned first, unsigned n)
+{
+    char text[FANOUT_TEST_TEXT] = "";
+    for (unsigned i = first; i < first + n; i++) {
+        size_t len = strlen(text);
+        (void)snprintf(text + len, sizeof(text) - len, "%cEDS/n%u%s ", sign, i,
+                       sign == '+' ? "=0" : "");
+    }
+    fanout_change(bed, text);
+}
+
+/* However many others there are meanwhile, a client that waits is not too far behind. */
+static void
+removals_are_kept_as_long_as_clients_wait(void **state)
+{
+    static const udpai_debounce_rule slowly[] = {{UDPAI_STR(TEST_EDS), 3000, 5000}};
+    fanout_bed *bed = *state;
+    udpai_fanout_set_debounce(bed->fanout, slowly, 1);
+    for (unsigned i = 0; i < 4; i++)
+        change_many(bed, '+', 100 * i, 100);
+    open_client(&client, bed);
+    fanout_wildcard(&client, "EDS", "");
+    (void)fanout_all(&client);
+    fanout_bed_at(bed, 10000);
+    for (unsigned i = 0; i < 4; i++) {
+        change_many(bed, '-', 100 * i, 100);
+        fanout_bed_at(bed, 11000 + 1000 * i);
+        assert_all(&client, "");
+    }
+    fanout_bed_at(bed, 15000);
+    (void)fanout_all(&client);
+    assert_int_equal(client.n_held, 0);
+    fanout_close(&client);
+}
+
+static void
 states_wait_whole(void **state)
 {
     fanout_bed *bed = *state;
@@ -423,6 +459,7 @@ main(void)
         CASE(a_slow_client_is_sent_what_was_due),
         CASE(pages_of_what_was_due_do_not_wait),
         CASE(removals_wait_too),
+        CASE(removals_are_kept_as_long_as_clients_wait),
         CASE(states_wait_whole),
         CASE(names_wait_too),
         CASE(other_types_and_nodes_do_not_wait),
