@@ -6,7 +6,7 @@ again, under constant traffic: no request fails, since the route comes when the 
 Envoy asks by ADS or on one stream for each type, in delta or in the state of the world. `many`: 200
 times; `late`: what the node sends arrives 20 ms later; `tls`: the cluster needs a secret, by SDS;
 `changing`: another cluster, whose endpoints are missing, changes every second; `workers`: the node has
-two of them; `bare`: the clusters have all they need in themselves.
+two of them; `bare`: the clusters have all they need in themselves; `push`: changes wait for others.
 """
 import asyncio
 import collections
@@ -178,7 +178,8 @@ class Files:
         path = test.work / 'node.yaml'
         path.write_text(json.dumps({
             'static_resources': {'directories': [{'path': str(self.path)}]},
-            **({'workers': 2} if 'workers' in self.words else {})}), encoding='utf-8')
+            **({'workers': 2} if 'workers' in self.words else {}),
+            **({'push': [{'debounce': '0.2s'}]} if 'push' in self.words else {})}), encoding='utf-8')
         return path
 
 
@@ -252,7 +253,7 @@ def body(test):
 
 VARIANTS = [f'{how}_{api}{more}' for how in ('ads', 'own') for api in ('delta', 'sotw')
             for more in ('', '_many', '_many_late', '_many_tls', '_many_tls_late', '_changing',
-                         '_workers', '_bare')]
+                         '_workers', '_bare', '_push', '_push_changing')]
 
 if __name__ == '__main__':
     sys.exit(interop.run(__doc__, body, VARIANTS))
