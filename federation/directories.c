@@ -45,6 +45,18 @@ udpai_roots_expect(udpai_roots *directories, udpai_str root)
     return err;
 }
 
+void
+udpai_roots_forget(udpai_roots *directories, udpai_expected *expected)
+{
+    if (!expected)
+        return;
+    size_t index = (size_t)(expected - directories->items.items);
+    udpa_bytes_unref(expected->root);
+    udpa_bytes_unref(expected->unread);
+    memmove(expected, expected + 1, (directories->items.n - index - 1) * sizeof(*expected));
+    directories->items.n--;
+}
+
 udpai_expected *
 udpai_roots_next(const udpai_roots *directories, size_t *at)
 {

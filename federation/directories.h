@@ -19,6 +19,8 @@ udpa_err udpai_roots_new(udpai_roots **ret_directories, udpai_context *context);
 void udpai_roots_free(udpai_roots *directories);
 /* One of this root will be read. */
 udpa_err udpai_roots_expect(udpai_roots *directories, udpai_str root);
+/* None will. NULL does nothing. */
+void udpai_roots_forget(udpai_roots *directories, udpai_expected *expected);
 /* Each of them, from *at = 0 on; NULL behind the last. */
 udpai_expected *udpai_roots_next(const udpai_roots *directories, size_t *at);
 

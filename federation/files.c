@@ -49,6 +49,94 @@ udpai_node_expect_files(udpai_node *node, udpai_str root)
 }
 
 void
+udpai_node_expect_files_no_more(udpai_node *node, udpai_str root)
+{
+    udpai_roots *roots = udpai_sources_directories(node->parts.sources);
+    udpai_roots_forget(roots, udpai_directory_find(roots, root));
+    udpai_context_touch(&node->context);
+}
+
+/* Of a directory that ends. */
+struct leaving {
+    const udpai_store *store;
+    const udpai_origin *origin;
+    bool has_other;
+};
+
+static bool
+note_other(void *userdata, const udpai_contribution *contribution)
+{
+    struct leaving *self = userdata;
+    self->has_other = contribution->origin != self->origin;
+    return !self->has_other;
+}
+
+static bool
+is_alone(void *userdata, const udpa_resource *resource)
+{
+    struct leaving *self = userdata;
+    self->has_other = false;
+    udpai_store_visit_name(self->store, udpai_resource_type_url(resource),
+                           udpai_resource_name(resource), note_other, self);
+    return !self->has_other;
+}
+
+/* What other origins have of it has moved there, or was there before: this node, its authority,
+ * does not remove it. */
+static void
+leave_to_others(udpai_node *node, udpai_origin *origin)
+{
+    udpai_store *store = node->context.store;
+    struct leaving leaving = {.store = store, .origin = origin};
+    udpai_store_withdraw_all(store, origin, (udpai_str){0}, (udpai_str){0}, is_alone, &leaving);
+}
+
+udpa_err
+udpai_node_end_files(udpai_node *node, udpai_str root)
+{
+    udpai_roots *roots = udpai_sources_directories(node->parts.sources);
+    udpai_origin *origin = udpai_directory_origin(roots, root);
+    const udpai_directory directory = {.root = root};
+    const udpai_listing setting = udpai_listing_of(node, origin, &directory);
+    const udpai_listed nothing = {0};
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    leave_to_others(node, origin);
+    udpa_err err = udpai_listing_set(&setting, (udpai_str){0}, &nothing, NULL);
+    udpai_node_expect_files_no_more(node, root);
+    return err;
+}
+
+struct visit {
+    udpai_node_file_fn visit;
+    void *userdata;
+};
+
+static bool
+visit_effective(void *userdata, const udpai_contribution *contribution)
+{
+    const struct visit *self = userdata;
+    return !contribution->effective || self->visit(self->userdata, contribution->resource);
+}
+
+void
+udpai_node_visit_files(const udpai_node *node,
+                       udpai_str root,
+                       udpai_str source_name,
+                       udpai_node_file_fn visit,
+                       void *userdata)
+{
+    struct visit self = {visit, userdata};
+    const udpai_source *source = udpai_files_source(node, source_name);
+    const udpai_origin *origin =
+        source ? udpai_source_origin(source)
+               : udpai_directory_find_origin(udpai_sources_directories(node->parts.sources), root);
+    if (origin)
+        udpai_store_visit_origin(node->context.store, origin, (udpai_str){0}, visit_effective,
+                                 &self);
+}
+
+void
 udpai_files_log_held(udpai_node *node,
                      udpai_source *source,
                      const udpai_directory *directory,

@@ -86,6 +86,20 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 /* A directory of the node itself will come: no not-found or removal is sent before it has. What was
  * kept of it is restored only if this was called before. */
 udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
+/* It will not come, as if it had not been expected; nothing of it was set. */
+void udpai_node_expect_files_no_more(udpai_node *node, udpai_str root);
+/* Nothing of this directory of the node itself is read any more: what it had is withdrawn, however
+ * much it is, and it is not expected. Not of one that is shared or must agree. UDPA_ERR_NOMEM: some
+ * may be there yet. */
+udpa_err udpai_node_end_files(udpai_node *node, udpai_str root);
+/* Of what was read of this directory, all that clients have from there: calls back until false is
+ * returned. */
+typedef bool (*udpai_node_file_fn)(void *userdata, udpa_resource *resource);
+void udpai_node_visit_files(const udpai_node *node,
+                            udpai_str root,
+                            udpai_str source,
+                            udpai_node_file_fn visit,
+                            void *userdata);
 /* Among replicas: what the elected one reads of this directory, or of this source of kind PATH
  * (empty: it is of the node itself), counts for all of them, and comes by etcd. Before anything of
  * it is restored or read. UDPA_ERR_INVAL: the node has no replicas, or there is no such source. */

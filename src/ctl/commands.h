@@ -21,6 +21,7 @@ udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_config(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_check(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_audit(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_reload(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_freeze(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_thaw(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_top_command(udpai_cli *cli);

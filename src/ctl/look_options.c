@@ -20,6 +20,7 @@ enum {
     LIMIT,
     BECAUSE,
     YES,
+    FORCE,
 };
 
 static const struct argp_option known_options[] = {
@@ -32,6 +33,7 @@ static const struct argp_option known_options[] = {
     {"limit", LIMIT, "N", 0, "audit: at most so many records (default 100; with --since all)", 0},
     {"because", BECAUSE, "TEXT", 0, "freeze: the reason, which publishers are shown", 0},
     {"yes", YES, NULL, 0, "thaw: do it, and not only show what waits", 0},
+    {"force", FORCE, NULL, 0, "reload: also if more would go than max_withdrawal allows", 0},
     {"interval", INTERVAL, "SECONDS", 0, "top: so long between two blocks (default 1)", 0},
     {0},
 };
@@ -71,6 +73,9 @@ take(int key, char *argument, struct argp_state *state)
     case BECAUSE:
         given->because = argument;
         return 0;
+    case FORCE:
+        given->is_forced = true;
+        return 0;
     case YES:
         given->is_confirmed = true;
         return 0;
@@ -103,6 +108,8 @@ udpai_ctl_look_options_check(udpai_ctl_look_options *given,
         argp_error(state, "--because goes with freeze");
     if (given->is_confirmed && strcmp(command, "thaw") != 0)
         argp_error(state, "--yes goes with thaw");
+    if (given->is_forced && strcmp(command, "reload") != 0)
+        argp_error(state, "--force goes with reload");
     if (given->interval_s == 0)
         given->interval_s = 1;
 }

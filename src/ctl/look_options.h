@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `udpactl check`, `audit`, `top`, `bug-report`, `freeze` and `thaw` alone. */
+/* The options of `udpactl check`, `audit`, `top`, `bug-report`, `freeze`, `thaw` and `reload`
+ * alone. */
 #ifndef UDPAI_CTL_LOOK_OPTIONS_H
 #define UDPAI_CTL_LOOK_OPTIONS_H
 
@@ -21,6 +22,7 @@ typedef struct udpai_ctl_look_options {
     bool is_once;        /* top: one block */
     const char *because; /* freeze: the reason; NULL: not given */
     bool is_confirmed;   /* thaw: and not only shown */
+    bool is_forced;      /* reload: however much would go */
     uint64_t interval_s; /* top: between two blocks; 0: not given, before the check below */
 } udpai_ctl_look_options;
 

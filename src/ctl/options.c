@@ -109,7 +109,9 @@ static const struct argp_option known_options[] = {
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
     {"dry-run", DRY_RUN, NULL, 0,
-     "delete --origin, store accept, store push: only show what would go", 1},
+     "delete --origin, store accept, store push: only show what would go; reload: what would "
+     "change",
+     1},
     {"over", OVER, "TIME", 0,
      "replicas rebalance: in this time, such as 30s (default 10s) or 5m; at most 1h", 1},
     {"state", STATE, "DIR", 0, "restore: the state directory of a node that does not run", 1},
@@ -285,8 +287,10 @@ check_own(const udpai_ctl_options *given,
         argp_error(state, "--state goes with restore");
     if (given->origin && strcmp(verb->name, "delete") != 0)
         argp_error(state, "--origin goes with delete");
-    if (given->is_dry_run && !given->origin && strcmp(verb->name, "store") != 0)
-        argp_error(state, "--dry-run goes with delete --origin, store accept and store push");
+    if (given->is_dry_run && !given->origin && strcmp(verb->name, "store") != 0 &&
+        strcmp(verb->name, "reload") != 0)
+        argp_error(state,
+                   "--dry-run goes with delete --origin, store accept, store push and reload");
     if (!(verb->takes & UDPAI_CTL_TAKES_ACKS))
         check_not_wait(given, state, given->is_waiting);
     if (!given->tool)

@@ -259,6 +259,21 @@ static const udpai_ctl_verb verbs[] = {
              "  --state DIRECTORY      made if its parent exists\n"
              "\n"
              "Example: udpactl restore /var/backups/udpa.db --state /var/lib/udpa\n"},
+    {.name = "reload",
+     .run = udpai_ctl_reload,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .summary = "have the node read its bootstrap file again",
+     .usage = "reload [--dry-run] [--force]",
+     .text = "Check the bootstrap file of the node, and make what differs effective, all of\n"
+             "it or nothing. Show which fields have changed, and which take a restart.\n"
+             "\n"
+             "  --dry-run              only show what would change\n"
+             "  --force                also if more resources would be withdrawn than\n"
+             "                         limits.max_withdrawal allows\n"
+             "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
+             "  -o, --output FORMAT    json, or jsonpath=EXPRESSION\n"
+             "\n"
+             "Example: udpactl reload --dry-run\n"},
     {.name = "freeze",
      .run = udpai_ctl_freeze,
      .summary = "change nothing until it is thawed",

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/strbuf.h"
 #include "codec/resource_file.h"
 #include "loop/clock.h"
@@ -24,6 +25,25 @@ udpai_bootstrap_done(udpai_bootstrap *bootstrap)
     if (bootstrap->message)
         udpa__config__v1__bootstrap__free_unpacked(bootstrap->message, NULL);
     bootstrap->message = NULL;
+}
+
+udpa_bytes *
+udpai_bootstrap_pack(const Udpa__Config__V1__Bootstrap *message)
+{
+    uint8_t *room;
+    udpa_bytes *bytes =
+        udpai_bytes_make(udpa__config__v1__bootstrap__get_packed_size(message), &room);
+    if (bytes)
+        udpa__config__v1__bootstrap__pack(message, room);
+    return bytes;
+}
+
+udpa_err
+udpai_bootstrap_unpack(udpai_bootstrap *ret_bootstrap, udpai_str bytes)
+{
+    ret_bootstrap->message =
+        udpa__config__v1__bootstrap__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    return ret_bootstrap->message ? UDPA_OK : UDPA_ERR_MALFORMED;
 }
 
 static udpa_err

@@ -26,4 +26,10 @@ udpa_err udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
                               udpa_error **ret_error);
 void udpai_bootstrap_done(udpai_bootstrap *bootstrap);
 
+/* As bytes, for another process of the node, or for a copy. NULL without memory. */
+udpa_bytes *udpai_bootstrap_pack(const Udpa__Config__V1__Bootstrap *message);
+/* The message of these bytes, which were checked before they were packed. UDPA_ERR_MALFORMED: they
+ * are none, or there is no memory. */
+udpa_err udpai_bootstrap_unpack(udpai_bootstrap *ret_bootstrap, udpai_str bytes);
+
 #endif

@@ -68,6 +68,7 @@ static const udpai_field fields[] = {
     {.name = "orca_collections", .of = &udpai_section_orca, .use = udpai_use_orca},
     {.name = "health", .of = &udpai_section_health, .use = udpai_use_health},
     {.name = "runtime", .of = &udpai_section_runtime, .use = udpai_use_runtime},
+    {.name = "reload", .is_taken_over = true},
 };
 
 const udpai_section udpai_bootstrap_section = {UDPAI_SECTION(bootstrap, fields)};

@@ -92,33 +92,16 @@ put_arguments(const writer *self, char *const *arguments)
     udpai_strbuf_puts(self->out, self->is_json ? "]" : "\n");
 }
 
-static const char *
-names_of(unsigned parts)
-{
-    static const char *const names[] = {
-        "none",
-        "acl",
-        "signatures",
-        "acl, signatures",
-        "store.keys",
-        "acl, store.keys",
-        "signatures, store.keys",
-        "acl, signatures, store.keys",
-    };
-
-    return names[parts % UDPAI_ARRAY_LEN(names)];
-}
-
 static void
 put_again(const writer *self, const udpai_effective *effective)
 {
     put_time(self, "read_again_at", "read again: ", effective->again_us);
     put_fact(self, "read_again_sha256", "SHA-256 then: ", effective->again_sha256);
-    put_fact(self, "taken_over", "in effect since then, as below: ", names_of(effective->taken));
-    if (effective->taken != UDPAI_EFFECTIVE_ALL)
-        put_fact(self, "rejected",
-                 "in effect as before, for the reason that 'udpactl status' shows: ",
-                 names_of(UDPAI_EFFECTIVE_ALL & ~effective->taken));
+    if (effective->is_rejected)
+        put_time(self, "rejected_since",
+                 "what is in the file is rejected, for the reason that 'udpactl status' shows, "
+                 "since ",
+                 effective->rejected_us);
     if (effective->restart)
         put_fact(self, "restart_needed",
                  "differs in the file, and takes a restart: ", effective->restart);

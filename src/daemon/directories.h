@@ -27,6 +27,40 @@ udpa_err udpai_directories_open(udpai_directories **ret_directories,
                                 const udpai_directories_env *env,
                                 const udpai_plan *plan,
                                 udpa_error **ret_error);
+
+/* ---- other ones, while the node runs ---- */
+
+/* What a change of the list would do. */
+typedef struct udpai_directories_facts {
+    size_t n_added, n_removed, n_edited;
+    size_t n_withdrawn; /* resources that clients have, and that would not be there any more */
+} udpai_directories_facts;
+
+typedef struct udpai_directories_next udpai_directories_next;
+
+/* Reads those of the plan that are new or edited, without giving any of it to the node: an error is
+ * as of a start. To be ended by one of the next two, before the loop runs on; NULL: it has the same
+ * list as before. Not among replicas. */
+udpa_err udpai_directories_prepare(udpai_directories *directories,
+                                   const udpai_plan *plan,
+                                   udpai_directories_next **ret_next,
+                                   udpa_error **ret_error);
+const udpai_directories_facts *udpai_directories_facts_of(const udpai_directories_next *next);
+typedef void (*udpai_directories_fn)(void *userdata, const char *path, const char *change);
+/* "added", "removed", "edited". */
+void udpai_directories_visit(const udpai_directories_next *next,
+                             udpai_directories_fn visit,
+                             void *userdata);
+/* The node is given those that were prepared, then those that the list does not have any more end.
+ */
+void udpai_directories_take(udpai_directories *directories, udpai_directories_next *next);
+/* All is as before. NULL does nothing. */
+void udpai_directories_leave(udpai_directories *directories, udpai_directories_next *next);
+/* The plan that they are of is this one from now on, which has the same list. */
+void udpai_directories_set_plan(udpai_directories *directories, const udpai_plan *plan);
+
+/* ---- all of them ---- */
+
 /* From now on they are read when nothing has changed for so long. NULL is fine, here and below. */
 void udpai_directories_set_quiet(udpai_directories *directories, uint64_t quiet_ms);
 /* Files are validated by other rules now: looks at all of them. */

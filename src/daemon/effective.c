@@ -3,84 +3,60 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "daemon/restart_needed.h"
 
-typedef Udpa__Config__V1__Bootstrap bootstrap_message;
-
-static bootstrap_message *
-unpack(const udpa_bytes *bytes, udpai_arena *arena)
+const udpai_plan *
+udpai_effective_plan(const udpai_effective *self)
 {
-    return udpa__config__v1__bootstrap__unpack(&arena->allocator, udpa_bytes_size(bytes),
-                                               udpa_bytes_data(bytes));
+    return self->present ? self->present : self->plan;
 }
 
-/* NULL without memory. */
-static udpa_bytes *
-pack(const bootstrap_message *message)
+static void
+note_reading(udpai_effective *self, const udpai_bootstrap *read)
 {
-    uint8_t *room;
-    udpa_bytes *bytes =
-        udpai_bytes_make(udpa__config__v1__bootstrap__get_packed_size(message), &room);
-    if (bytes)
-        udpa__config__v1__bootstrap__pack(message, room);
-    return bytes;
-}
-
-/* @p before: what is in effect until now. */
-static udpa_bytes *
-pack_with(const bootstrap_message *before, const bootstrap_message *read, unsigned taken)
-{
-    bootstrap_message now = *before;
-    Udpa__Config__V1__Store store = UDPA__CONFIG__V1__STORE__INIT;
-    if (before->store)
-        store = *before->store;
-    if (taken & UDPAI_EFFECTIVE_ACL)
-        now.acl = read->acl;
-    if (taken & UDPAI_EFFECTIVE_SIGNATURES)
-        now.signatures = read->signatures;
-    if (taken & UDPAI_EFFECTIVE_STORE_KEYS) {
-        store.n_keys = read->store ? read->store->n_keys : 0;
-        store.keys = read->store ? read->store->keys : NULL;
-        now.store = before->store || store.n_keys ? &store : NULL;
-    }
-    return pack(&now);
+    self->again_us = read->read_us;
+    memcpy(self->again_sha256, read->sha256, sizeof(read->sha256));
+    udpai_free(UDPAI_TAKE(self->restart));
 }
 
 void
-udpai_effective_note(udpai_effective *self, const udpai_bootstrap *read, unsigned taken)
+udpai_effective_take(udpai_effective *self,
+                     udpai_plan *plan,
+                     const udpai_bootstrap *read,
+                     char *restart)
 {
-    udpai_arena arena;
-    udpai_arena_init(&arena);
-    const bootstrap_message *before =
-        self->message ? unpack(self->message, &arena) : self->plan->bootstrap.message;
-    udpa_bytes *now = taken && before ? pack_with(before, read->message, taken) : NULL;
-    udpai_arena_done(&arena);
-    self->failed = (self->failed && taken != UDPAI_EFFECTIVE_ALL) || (taken && !now);
-    if (now) {
-        udpa_bytes_unref(self->message);
-        self->message = now;
-    }
-    self->again_us = read->read_us;
-    memcpy(self->again_sha256, read->sha256, sizeof(read->sha256));
-    self->taken = taken;
-    udpai_free(self->restart);
-    self->restart =
-        taken ? udpai_restart_needed_for(self->plan->bootstrap.message, read->message) : NULL;
+    note_reading(self, read);
+    udpai_plan_free(self->present);
+    self->present = plan;
+    self->restart = restart;
+    self->is_rejected = false;
+    self->rejected_us = 0;
+    self->n_reloads++;
+}
+
+void
+udpai_effective_reject(udpai_effective *self, const udpai_bootstrap *read)
+{
+    note_reading(self, read);
+    if (!self->is_rejected)
+        self->rejected_us = read->read_us;
+    self->is_rejected = true;
+    self->n_rejected++;
 }
 
 udpa_err
 udpai_effective_read(const udpai_effective *self,
                      size_t max_bytes,
                      udpai_arena *arena,
-                     bootstrap_message **ret_message)
+                     Udpa__Config__V1__Bootstrap **ret_message)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpa_bytes_ref(self->message);
-    bytes = bytes ? bytes : pack(self->plan->bootstrap.message);
-    if (!bytes || self->failed)
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *bytes = udpai_bootstrap_pack(udpai_effective_plan(self)->bootstrap.message);
+    if (!bytes)
         return UDPA_ERR_NOMEM;
     if (udpa_bytes_size(bytes) > max_bytes)
         return UDPA_ERR_LIMIT;
-    bootstrap_message *message = unpack(bytes, arena);
+    Udpa__Config__V1__Bootstrap *message = udpa__config__v1__bootstrap__unpack(
+        &arena->allocator, udpa_bytes_size(bytes), udpa_bytes_data(bytes));
     if (!message)
         return UDPA_ERR_NOMEM;
     *ret_message = message;
@@ -90,7 +66,7 @@ udpai_effective_read(const udpai_effective *self,
 void
 udpai_effective_done(udpai_effective *self)
 {
-    udpa_bytes_unref(self->message);
+    udpai_plan_free(self->present);
     udpai_free(self->restart);
     *self = (udpai_effective){0};
 }

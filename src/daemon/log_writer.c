@@ -238,16 +238,25 @@ report_end(udpai_log_writer *self)
     put_on_stderr(self, &about.line, &about.when);
 }
 
-udpai_log_writer *
-udpai_log_writer_free(udpai_log_writer *writer)
+bool
+udpai_log_writer_end(udpai_log_writer *writer)
 {
-    if (!writer || !has_ended(writer))
-        return NULL;
+    if (!writer)
+        return true;
+    if (!has_ended(writer))
+        return false;
     report_end(writer);
     udpai_log_file_close(&writer->file);
     udpai_journald_close(&writer->journald);
     udpai_log_queue_free(writer->queue);
     udpai_free(writer);
+    return true;
+}
+
+udpai_log_writer *
+udpai_log_writer_free(udpai_log_writer *writer)
+{
+    (void)udpai_log_writer_end(writer);
     return NULL;
 }
 

@@ -24,8 +24,11 @@ typedef struct udpai_log_writer udpai_log_writer;
 udpa_err udpai_log_writer_new(udpai_log_writer **ret_writer,
                               const udpai_log_target *target,
                               udpa_error **ret_error);
-/* When nothing is added any more; waits, but not for ever, until all lines are written. */
+/* When nothing is added any more; waits, but not for ever, until all lines are written. NULL does
+ * nothing. */
 udpai_log_writer *udpai_log_writer_free(udpai_log_writer *writer);
+/* The same. False: it hangs, and has the texts of its target for good. */
+bool udpai_log_writer_end(udpai_log_writer *writer);
 
 void udpai_log_writer_add(udpai_log_writer *writer,
                           const udpai_log_line *line,

@@ -56,6 +56,23 @@ look_at(const udpai_bootstrap *bootstrap,
     udpai_descriptors_load(schema, bootstrap->message, options, diagnostics);
 }
 
+/* What it has been handed was checked by its node. */
+static int
+read_of_node(udpai_bootstrap *bootstrap,
+             udpai_schema *schema,
+             const udpai_options *options,
+             udpa_error **ret_error)
+{
+    udpai_diagnostics diagnostics = {0};
+    udpa_err err = udpai_worker_read_bootstrap(bootstrap, ret_error);
+    if (err == UDPA_OK)
+        udpai_descriptors_load(schema, bootstrap->message, options, &diagnostics);
+    udpai_diagnostics_report(&diagnostics, print_finding, (void *)(uintptr_t)options);
+    bool is_good = err == UDPA_OK && diagnostics.n_errors == 0 && !diagnostics.has_failed;
+    udpai_diagnostics_done(&diagnostics);
+    return is_good ? 0 : EXIT_MISTAKE;
+}
+
 /* 0: there are no errors. */
 static int
 read_bootstrap(udpai_bootstrap *bootstrap,
@@ -91,7 +108,7 @@ serve(udpai_plan *plan, udpai_schema *schema, const udpai_options *options, udpa
         err = udpai_daemon_instance_choose(plan, options, ret_error);
     const udpai_server_parts parts = {plan, schema, options, replicas};
     if (err == UDPA_OK)
-        err = options->worker ? udpai_worker_run(plan, options->worker, ret_error)
+        err = options->worker ? udpai_worker_run(plan, options, ret_error)
                               : udpai_server_run(&parts, ret_error);
     udpai_replicas_close(replicas);
     return err == UDPA_OK ? 0 : EXIT_STARTED_NOT;
@@ -124,7 +141,8 @@ run(const udpai_options *options, udpa_error **ret_error)
         return EXIT_STARTED_NOT;
     if (options->only_check) /* a start warns when it reads certificates for use */
         (void)udpai_log_begin(UDPA_LOG_WARNING, &(udpai_log_target){0}, NULL);
-    int status = read_bootstrap(&bootstrap, schema, options, ret_error);
+    int status =
+        (options->worker ? read_of_node : read_bootstrap)(&bootstrap, schema, options, ret_error);
     udpa_log_set_sink(UDPA_LOG_SILENT, NULL, NULL);
     if (status != 0) {
         udpai_bootstrap_done(&bootstrap);
@@ -163,7 +181,9 @@ main(int argc, char **argv)
     udpai_lock_order_forget();
     udpai_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the one who writes */
+    if (options.worker)
+        signal(SIGHUP, SIG_IGN); /* it is its node's to reload */
+    signal(SIGXFSZ, SIG_IGN);    /* a file that may not grow is an error of the one who writes */
     seed_tables();
     int status = EXIT_STARTED_NOT;
     if (!options.not_dumpable || udpai_daemon_set_not_dumpable(&error) == UDPA_OK)

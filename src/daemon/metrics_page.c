@@ -120,6 +120,23 @@ put_certificates(udpai_metric_snapshot *to, const udpai_certificates *certificat
     }
 }
 
+/* ---- the configuration ---- */
+
+static void
+put_configuration(udpai_metric_snapshot *to, const udpai_effective *effective)
+{
+    const udpai_bootstrap *loaded = &udpai_effective_plan(effective)->bootstrap;
+    if (loaded->read_us)
+        udpai_metric_put(to, UDPAI_METRIC_CONFIGURATION_LOADED, none,
+                         (double)loaded->read_us / 1e6);
+    udpai_metric_put(to, UDPAI_METRIC_CONFIGURATION_REJECTED, none,
+                     (double)effective->rejected_us / 1e6);
+    udpai_metric_put(to, UDPAI_METRIC_CONFIGURATION_RELOADS, UDPAI_STR("taken_over"),
+                     (double)effective->n_reloads);
+    udpai_metric_put(to, UDPAI_METRIC_CONFIGURATION_RELOADS, UDPAI_STR("rejected"),
+                     (double)effective->n_rejected);
+}
+
 /* ---- streams ---- */
 
 static void
@@ -281,6 +298,7 @@ fill(udpai_metrics_page *self)
         put_worker(to, &worker);
     if (self->certificates)
         put_certificates(to, self->certificates);
+    put_configuration(to, self->env.effective);
     put_streams(to, self->env.endpoint);
     put_admin(to, &self->env);
     udpai_node_put_metrics(node, to);

@@ -6,6 +6,7 @@
 
 #include "daemon/audit_output.h"
 #include "daemon/certificates.h"
+#include "daemon/effective.h"
 #include "daemon/runtime.h"
 #include "daemon/workers.h"
 #include "transport/otlp/exporter.h"
@@ -17,6 +18,7 @@ typedef struct udpai_metrics_page_env {
     udpa_endpoint *endpoint;
     const udpai_runtime *runtime;
     const udpai_plan *plan;
+    const udpai_effective *effective;    /* what has become of its file since */
     udpai_workers *const *workers;       /* *workers NULL: there are none, or none any more */
     udpai_durable_engine *const *engine; /* *engine NULL: nothing is kept; else it is of SQLite */
     struct udpai_rest *const *admin;     /* *admin NULL: there are no admin sockets */

@@ -50,6 +50,8 @@ struct udpai_pages {
     udpai_top_page *top;
     udpai_backup_page *backup;
     udpai_rest *const *admin;
+    udpai_pages_post_fn reload;
+    void *reload_userdata;
     uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
 };
@@ -83,6 +85,7 @@ enum {
     TOP,
     BACKUP,
     BACKUP_PART,
+    RELOAD,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -114,6 +117,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [TOP] = {.path = "/top"},
     [BACKUP] = {.path = "/backup", .is_post = true},
     [BACKUP_PART] = {.path = "/backup_part"},
+    [RELOAD] = {.path = "/reload", .is_post = true},
 };
 
 /* A line of the index for each. */
@@ -144,6 +148,7 @@ static const char *const summaries[UDPAI_PAGES] = {
     [STATUS] = "?type=node, source, replica, session or client, as JSON; &name, limit, after",
     [CONFIG] = "the configuration in effect, without secrets, as YAML; ?format=json",
     [EXPLAIN] = "?type=TYPE&name=NAME why it is served, or not, and who has it, as JSON; &for",
+    [RELOAD] = "reads the bootstrap file again; ?dry_run only shows what would change; ?force",
     [TOP] = "rates of the last seconds, times, and the worst clients, as JSON; ?limit",
     [BACKUP] = "makes a copy of the store; ?look=true only shows how far that is",
     [BACKUP_PART] = "?id=ID&from=BYTE reads it, a part at a time",
@@ -526,6 +531,8 @@ do_it(const udpai_pages *self,
         return change_store(self, reading, text, ret_error);
     case BACKUP:
         return udpai_backup_page_ask(self->backup, reading->query, reading->body, text, ret_error);
+    case RELOAD:
+        return self->reload(self->reload_userdata, reading, text, ret_error);
     case MODIFY:
         err = modify(self, reading, ret_error);
         break;
@@ -641,12 +648,15 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->effective = env->effective;
     self->schema = env->schema;
     self->admin = env->admin;
+    self->reload = env->reload;
+    self->reload_userdata = env->reload_userdata;
     self->health = (udpai_health_pages){env->liveness, env->readiness};
     self->audit = (udpai_audit_page){.plan = env->effective->plan};
     const udpai_metrics_page_env metrics = {
         .endpoint = env->endpoint,
         .runtime = &env->runtime->runtime,
         .plan = env->effective->plan,
+        .effective = env->effective,
         .workers = env->workers,
         .engine = env->engine,
         .admin = env->admin,

@@ -21,7 +21,7 @@ typedef struct udpai_pages udpai_pages;
  * are on admin sockets. */
 #define UDPAI_PAGES_FOR_ALL 4
 #define UDPAI_PAGES_AT_HTTP 16
-#define UDPAI_PAGES 28
+#define UDPAI_PAGES 29
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* What a client has shown, as a reading has it in `access`. */
@@ -31,6 +31,12 @@ typedef enum udpai_page_access {
     UDPAI_PAGE_NO_TOKEN,
     UDPAI_PAGE_WRONG_TOKEN,
 } udpai_page_access;
+
+/* A page that does something, which its owner does: on the loop. */
+typedef udpa_err (*udpai_pages_post_fn)(void *userdata,
+                                        const udpai_http_reading *reading,
+                                        udpai_strbuf *text,
+                                        udpa_error **ret_error);
 
 /* Everything is borrowed until the end. */
 typedef struct udpai_pages_env {
@@ -45,7 +51,9 @@ typedef struct udpai_pages_env {
     udpai_durable_engine *const *engine; /* SQLite */
     const udpai_liveness *liveness;
     udpai_readiness *readiness;
-    struct udpai_rest *const *admin;         /* the admin sockets */
+    struct udpai_rest *const *admin; /* the admin sockets */
+    udpai_pages_post_fn reload;      /* POST /reload */
+    void *reload_userdata;
     udpai_otlp_exporter *exporter;           /* NULL: nothing is traced */
     udpai_audit_output *const *audit_output; /* the audit, beside what is kept */
 } udpai_pages_env;

@@ -3,6 +3,7 @@
 #include "daemon/dynamic_sources.h"
 #include "daemon/mesh.h"
 #include "daemon/plan_internal.h"
+#include "daemon/sections.h"
 
 static void
 collect(udpai_plan *plan)
@@ -81,4 +82,54 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->dials);
     udpai_vector_done(&plan->owned);
     udpai_bootstrap_done(&plan->bootstrap);
+}
+
+udpa_err
+udpai_plan_new(udpai_plan **ret_plan,
+               udpai_bootstrap *bootstrap,
+               const udpai_options *options,
+               udpai_schema *schema,
+               udpa_error **ret_error)
+{
+    udpai_plan *plan = udpai_alloc(sizeof(*plan));
+    if (!plan)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    plan->schema = schema;
+    udpa_err err = udpai_plan_make(plan, bootstrap, options, ret_error);
+    if (err == UDPA_OK)
+        *ret_plan = plan;
+    else
+        udpai_plan_free(plan);
+    return err;
+}
+
+udpa_err
+udpai_plan_values_new(udpai_plan **ret_plan,
+                      udpai_str packed,
+                      const udpai_options *options,
+                      udpa_error **ret_error)
+{
+    udpai_plan *plan = udpai_alloc(sizeof(*plan));
+    udpa_err err = plan ? udpai_bootstrap_unpack(&plan->bootstrap, packed) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK) {
+        udpai_endpoint_settings_init(&plan->settings);
+        (void)udpai_section_apply(&udpai_bootstrap_section, plan->bootstrap.message, plan);
+        err = udpai_use_limits(plan, options, ret_error);
+    }
+    if (err == UDPA_OK)
+        err = udpai_use_log(plan, options, ret_error);
+    if (err == UDPA_OK)
+        *ret_plan = plan;
+    else
+        udpai_plan_free(plan);
+    return udpai_fail_code(ret_error, err);
+}
+
+udpai_plan *
+udpai_plan_free(udpai_plan *plan)
+{
+    if (plan)
+        udpai_plan_done(plan);
+    udpai_free(plan);
+    return NULL;
 }

@@ -179,6 +179,20 @@ udpa_err udpai_plan_make(udpai_plan *plan,
                          const udpai_options *options,
                          udpa_error **ret_error);
 void udpai_plan_done(udpai_plan *plan);
+/* The same of another reading of the file, while the node runs; @p schema is borrowed. To be freed
+ * by udpai_plan_free(); NULL does nothing. */
+udpa_err udpai_plan_new(udpai_plan **ret_plan,
+                        udpai_bootstrap *bootstrap,
+                        const udpai_options *options,
+                        udpai_schema *schema,
+                        udpa_error **ret_error);
+/* Limits, times and the log alone, of a packed file: for a worker, of which the rest is as it was.
+ */
+udpa_err udpai_plan_values_new(udpai_plan **ret_plan,
+                               udpai_str packed,
+                               const udpai_options *options,
+                               udpa_error **ret_error);
+udpai_plan *udpai_plan_free(udpai_plan *plan);
 
 /* How it is listened there, at an address that its own has become. */
 udpai_listen_options udpai_plan_listen_options(const udpai_plan_socket *socket,

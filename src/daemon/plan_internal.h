@@ -51,17 +51,8 @@ bool udpai_self_is_led_to(const char *address, const char *socket);
  * kernel for users of this machine. */
 bool udpai_plan_socket_knows_peers(const udpai_plan_socket *socket);
 
-/* ---- sections that are read again ---- */
+/* ---- signatures ---- */
 
-/* section_acl.c: of another reading of the file, for the same sockets. */
-udpa_err udpai_plan_acl_again(const udpai_plan *plan,
-                              const Udpa__Config__V1__Acl *from,
-                              udpai_acl **ret_acl);
-/* section_signatures.c */
-udpa_err udpai_plan_signatures_again(const udpai_plan *plan,
-                                     const Udpa__Config__V1__Signatures *from,
-                                     udpai_keyring **ret_keyring,
-                                     udpa_error **ret_error);
 /* With the defaults. */
 int64_t udpai_signatures_validity_s(const Udpa__Config__V1__Signatures *signatures);
 int64_t udpai_signatures_skew_s(const Udpa__Config__V1__Signatures *signatures);

@@ -179,16 +179,3 @@ udpai_use_acl(udpai_plan *plan, const udpai_options *options, udpa_error **ret_e
     const Udpa__Config__V1__Acl *from = plan->bootstrap.message->acl;
     return from ? read_acl(plan, from, &plan->settings.node.acl) : UDPA_OK;
 }
-
-udpa_err
-udpai_plan_acl_again(const udpai_plan *plan, const Udpa__Config__V1__Acl *from, udpai_acl **ret_acl)
-{
-    udpai_plan tables = {0}; /* its memory is needed until the rules are copied */
-    memcpy(&tables.sockets, &plan->sockets, sizeof(tables.sockets));
-    memcpy(&tables.http_sockets, &plan->http_sockets, sizeof(tables.http_sockets));
-    udpa_err err = read_acl(&tables, from, ret_acl);
-    for (size_t i = 0; i < tables.owned.n; i++)
-        udpai_free(tables.owned.items[i]);
-    udpai_vector_done(&tables.owned);
-    return err;
-}

@@ -58,10 +58,14 @@ check_use(const udpai_value *value)
 }
 
 static const udpai_field log_fields[] = {
-    {.name = "level"},
-    {.name = "format"},
-    {.name = "to", UDPAI_PUBLIC, .word = check_target, .check_files = check_file},
-    {.name = "journald_socket", UDPAI_PUBLIC, .word = check_socket},
+    {.name = "level", .is_taken_over = true},
+    {.name = "format", .is_taken_over = true},
+    {.name = "to",
+     UDPAI_PUBLIC,
+     .word = check_target,
+     .check_files = check_file,
+     .is_taken_over = true},
+    {.name = "journald_socket", UDPAI_PUBLIC, .word = check_socket, .is_taken_over = true},
 };
 
 const udpai_section udpai_section_log = {

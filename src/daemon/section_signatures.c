@@ -410,18 +410,3 @@ udpai_use_signatures(udpai_plan *plan, const udpai_options *options, udpa_error 
     udpai_node_config *node = &plan->settings.node;
     return from ? read_section(plan, node->authority, from, &node->keyring, ret_error) : UDPA_OK;
 }
-
-udpa_err
-udpai_plan_signatures_again(const udpai_plan *plan,
-                            const signatures_message *from,
-                            udpai_keyring **ret_keyring,
-                            udpa_error **ret_error)
-{
-    udpai_plan tables = {0}; /* its memory is needed until all is copied */
-    udpa_err err =
-        read_section(&tables, plan->settings.node.authority, from, ret_keyring, ret_error);
-    for (size_t i = 0; i < tables.owned.n; i++)
-        udpai_free(tables.owned.items[i]);
-    udpai_vector_done(&tables.owned);
-    return err;
-}

@@ -321,7 +321,7 @@ check_group_name(const udpai_value *value)
 
 static const udpai_field static_fields[] = {
     {.name = "config_sources", .of = &udpai_section_source, .check = check_group_name},
-    {.name = "directories", .of = &directory},
+    {.name = "directories", .of = &directory, .is_taken_over = true},
 };
 
 const udpai_section udpai_section_static = {UDPAI_SECTION(static_resources, static_fields)};

@@ -14,7 +14,7 @@
 #include "daemon/inspection.h"
 #include "daemon/log_sink.h"
 #include "daemon/readers.h"
-#include "daemon/reload.h"
+#include "daemon/reload_page.h"
 #include "daemon/reported_load.h"
 #include "daemon/rest.h"
 #include "daemon/runtime.h"
@@ -474,22 +474,11 @@ open_reload(server *self, udpa_error **ret_error)
 {
     const udpai_reload_env env = {
         .loop = &self->loop,
-        .endpoint = self->endpoint,
-        .plan = self->plan,
-        .schema = self->schema,
-        .config_file = self->options->config_file,
-        .problems = &self->problems,
-        .tls = self->tls.items,
-        .rest = self->rest,
-        .admin = self->admin,
-        .replicas = self->replicas,
-        .exporter = self->exporter,
-        .engine = self->engine,
-        .directories = self->directories,
-        .readers = self->readers,
-        .workers = self->workers,
-        .follower = self->runtime->follower,
-        .effective = &self->effective,
+        .configuration = {self->endpoint, self->plan, self->schema, self->options, &self->problems,
+                          self->replicas, self->engine, self->directories, self->readers,
+                          self->workers, self->runtime->follower, &self->effective},
+        .users = {self->plan, self->tls.items, self->rest, self->admin, self->replicas,
+                  self->exporter},
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }
@@ -503,6 +492,15 @@ note_ports(server *self, udpa_error **ret_error)
     for (size_t i = 0; self->admin && i < self->plan->admin_sockets.n; i++)
         is_noted &= udpai_vector_push(&self->admin_ports, udpai_rest_port(self->admin, i));
     return is_noted ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
+static udpa_err
+on_reload_asked(void *userdata,
+                const udpai_http_reading *reading,
+                udpai_strbuf *text,
+                udpa_error **ret_error)
+{
+    return udpai_reload_page(((server *)userdata)->reload, reading, text, ret_error);
 }
 
 static udpa_err
@@ -521,6 +519,8 @@ open_http(server *self, udpa_error **ret_error)
         .readiness = &self->readiness,
         .admin = &self->admin,
         .audit_output = &self->storage.output,
+        .reload = on_reload_asked,
+        .reload_userdata = self,
         .exporter = self->exporter,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);

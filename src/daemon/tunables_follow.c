@@ -173,12 +173,15 @@ report_line(void *userdata, const char *line)
 /* ---- following ---- */
 
 static udpa_err
-read_all(udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot, udpai_tunables *to)
+read_all(udpai_tunables_follower *self,
+         const udpai_runtime_snapshot *snapshot,
+         const udpai_acl *rules,
+         udpai_tunables *to)
 {
     struct complaining complaining = {.before = &self->complaints};
     udpai_tunables_init(to, self->env.plan);
-    if (self->acl)
-        to->acl_dry_run = udpai_acl_settings(self->acl)->is_dry_run;
+    if (rules)
+        to->acl_dry_run = udpai_acl_settings(rules)->is_dry_run;
     udpa_err err = snapshot ? udpai_tunables_read(to, snapshot, complain, &complaining) : UDPA_OK;
     free_lines(err ? &complaining.now : &self->complaints);
     if (!err)
@@ -190,7 +193,7 @@ static void
 follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
 {
     udpai_tunables to, before = self->now;
-    if (read_all(self, snapshot, &to) != UDPA_OK) {
+    if (read_all(self, snapshot, self->acl, &to) != UDPA_OK) {
         udpai_log(UDPA_LOG_ERROR, LOG,
                   "the effective runtime values stay as they were: out of memory");
         return;
@@ -234,22 +237,38 @@ udpai_tunables_follower_take(udpai_tunables_follower *self,
     return readers && self->acl ? use_acl(self, self->acl, self->now.acl_dry_run) : UDPA_OK;
 }
 
-udpa_err
-udpai_tunables_follower_set_acl(udpai_tunables_follower *self, udpai_acl *acl)
+static udpa_err
+take_rules(udpai_tunables_follower *self, udpai_acl *acl, const udpai_tunables *to)
 {
-    udpai_acl *before = self->acl;
-    udpai_tunables to;
+    udpa_err err = acl ? use_acl(self, acl, to->acl_dry_run) : UDPA_OK;
+    if (err)
+        return err;
+    self->now.acl_dry_run = to->acl_dry_run;
+    udpai_acl_ref(acl);
+    udpai_acl_unref(self->acl);
     self->acl = acl;
-    udpa_err err = read_all(self, self->followed, &to);
-    if (!err)
-        err = use_acl(self, acl, to.acl_dry_run);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_tunables_follower_take_plan(udpai_tunables_follower *self,
+                                  const udpai_plan *plan,
+                                  bool has_other_rules)
+{
+    udpai_tunables to, before = self->now;
+    const udpai_plan *plan_before = self->env.plan;
+    udpai_acl *rules = has_other_rules ? plan->settings.node.acl : self->acl;
+    self->env.plan = plan;
+    udpa_err err = read_all(self, self->followed, rules, &to);
+    if (!err && has_other_rules)
+        err = take_rules(self, rules, &to);
     if (err) {
-        self->acl = before;
+        self->env.plan = plan_before;
         return err;
     }
-    udpai_acl_ref(acl);
-    udpai_acl_unref(before);
-    self->now.acl_dry_run = to.acl_dry_run;
+    use(self, &to);
+    self->now = to;
+    udpai_tunables_report_changes(&before, &to, report_line, NULL);
     return UDPA_OK;
 }
 

@@ -29,9 +29,12 @@ void udpai_tunables_follower_follow(udpai_tunables_follower *follower,
 udpa_err udpai_tunables_follower_take(udpai_tunables_follower *follower,
                                       udpai_directories *directories,
                                       udpai_readers *readers);
-/* Other rules hold from now on, in a dry run or not, as they set, or in their place the runtime.
- * UDPA_ERR_NOMEM: those before still do. */
-udpa_err udpai_tunables_follower_set_acl(udpai_tunables_follower *follower, udpai_acl *acl);
+/* The bootstrap file was read again: its plan is this one from now on, borrowed like the first, and
+ * values of the runtime take the place of its values. @p has_other_rules: those before are to be
+ * looked at anew. UDPA_ERR_NOMEM: all is as before. */
+udpa_err udpai_tunables_follower_take_plan(udpai_tunables_follower *follower,
+                                           const udpai_plan *plan,
+                                           bool has_other_rules);
 bool udpai_tunables_follower_is_dry_run(const udpai_tunables_follower *follower);
 
 #endif

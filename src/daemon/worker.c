@@ -2,8 +2,11 @@
 #include "daemon/worker.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "daemon/certificates.h"
 #include "daemon/liveness.h"
@@ -25,6 +28,9 @@
 
 typedef struct worker {
     const udpai_plan *plan;
+    const udpai_options *options;
+    udpai_plan *values;  /* limits, times and the log of the present bootstrap file */
+    udpa_bytes *runtime; /* what the node has sent of it last; NULL: nothing */
     uv_loop_t loop;
     udpai_stream_thread *streams;
     udpai_rest *rest;                 /* NULL: no socket serves it */
@@ -237,22 +243,63 @@ on_complaint(void *userdata, udpai_str key, const char *line)
     (void)line;
 }
 
+/* The bootstrap file's values, with those of the runtime in their place. */
+static udpa_err
+read_tunables(const worker *self, udpai_tunables *ret_tunables)
+{
+    UDPA_AUTO(udpai_runtime_snapshot_unref) udpai_runtime_snapshot *snapshot = NULL;
+    udpai_tunables_init(ret_tunables, self->values ? self->values : self->plan);
+    if (!self->runtime)
+        return UDPA_OK;
+    udpa_err err = udpai_tunables_decode(udpai_bytes_view(self->runtime), &snapshot);
+    return err ? err : udpai_tunables_read(ret_tunables, snapshot, on_complaint, NULL);
+}
+
+static udpa_err
+use_tunables(const worker *self)
+{
+    udpai_tunables tunables;
+    udpa_err err = read_tunables(self, &tunables);
+    if (err)
+        return err;
+    const udpai_stream_switches streams = udpai_tunables_of_streams(&tunables);
+    udpai_tunables_apply_log(&tunables);
+    return udpai_stream_thread_switch(self->streams, &streams);
+}
+
 static void
 follow_runtime(worker *self, udpai_str payload)
 {
-    UDPA_AUTO(udpai_runtime_snapshot_unref) udpai_runtime_snapshot *snapshot = NULL;
-    udpai_tunables switches;
-    udpai_tunables_init(&switches, self->plan);
-    udpa_err err = udpai_tunables_decode(payload, &snapshot);
-    if (!err)
-        err = udpai_tunables_read(&switches, snapshot, on_complaint, NULL);
-    const udpai_stream_switches streams = udpai_tunables_of_streams(&switches);
+    udpa_bytes *runtime = NULL;
+    udpa_err err = udpa_bytes_new(&runtime, payload.data, payload.len);
     if (!err) {
-        udpai_tunables_apply_log(&switches);
-        err = udpai_stream_thread_switch(self->streams, &streams);
+        udpa_bytes_unref(self->runtime);
+        self->runtime = runtime;
+        err = use_tunables(self);
     }
     if (err)
         udpai_log(UDPA_LOG_ERROR, LOG, "the runtime is not followed: %s", udpa_err_text(err));
+}
+
+/* Rules come as orders, certificates by themselves. */
+static void
+follow_bootstrap(worker *self, udpai_str payload)
+{
+    udpai_plan *values = NULL;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpa_err err = udpai_plan_values_new(&values, payload, self->options, &error);
+    if (!err)
+        err = udpai_log_change(&values->log_target, &error);
+    if (err) {
+        udpai_plan_free(values);
+    } else {
+        udpai_plan_free(self->values);
+        self->values = values;
+        err = use_tunables(self);
+    }
+    if (err)
+        udpai_log(UDPA_LOG_ERROR, LOG, "limits, times and the log stay as they were: %s",
+                  error ? udpa_error_message(error) : udpa_err_text(err));
 }
 
 static void
@@ -267,6 +314,8 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         read_certificates(self);
     else if (kind == UDPAI_FRAME_SWITCHES)
         follow_runtime(self, payload);
+    else if (kind == UDPAI_FRAME_BOOTSTRAP)
+        follow_bootstrap(self, payload);
     else if (kind == UDPAI_FRAME_SERVING)
         (void)udpai_stream_thread_set_serving(self->streams, udpai_str_eq(payload, UDPAI_STR("1")));
     else if (kind == UDPAI_FRAME_REOPEN_LOG)
@@ -332,11 +381,42 @@ ignore_signals(void)
         signal(numbers[i], SIG_IGN);
 }
 
+static udpa_err
+read_all(int fd, char *to, size_t size)
+{
+    size_t n = 0;
+    while (n < size) {
+        ssize_t more = pread(fd, to + n, size - n, (off_t)n);
+        if (more <= 0)
+            return UDPA_ERR_IO;
+        n += (size_t)more;
+    }
+    return UDPA_OK;
+}
+
 udpa_err
-udpai_worker_run(const udpai_plan *plan, size_t number, udpa_error **ret_error)
+udpai_worker_read_bootstrap(udpai_bootstrap *ret_bootstrap, udpa_error **ret_error)
+{
+    struct stat info;
+    int fd = UDPAI_WORKER_BOOTSTRAP_FD;
+    size_t size = fstat(fd, &info) == 0 ? (size_t)info.st_size : 0;
+    UDPAI_AUTO_FREE char *room = udpai_alloc(size + 1);
+    udpa_err err = room ? read_all(fd, room, size) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK)
+        err = udpai_bootstrap_unpack(ret_bootstrap, (udpai_str){room, size});
+    close(fd);
+    return err == UDPA_OK ? err
+                          : udpai_fail(ret_error, err,
+                                       "worker: the bootstrap file of the node is not there: %s",
+                                       udpa_err_text(err));
+}
+
+udpa_err
+udpai_worker_run(const udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     static worker self; /* the process has one */
     self.plan = plan;
+    self.options = options;
     udpai_list_init(&self.stopped);
     udpai_transfer_init(&self.transfer);
     ignore_signals();
@@ -344,7 +424,7 @@ udpai_worker_run(const udpai_plan *plan, size_t number, udpa_error **ret_error)
     if (failure != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
                           uv_strerror(failure));
-    udpa_err err = begin(&self, number, ret_error);
+    udpa_err err = begin(&self, options->worker, ret_error);
     if (err != UDPA_OK)
         return err;
     uv_run(&self.loop, UV_RUN_DEFAULT);
@@ -353,6 +433,8 @@ udpai_worker_run(const udpai_plan *plan, size_t number, udpa_error **ret_error)
     for (size_t i = 0; i < self.tls.n; i++)
         udpai_server_tls_unref(self.tls.items[i]);
     udpai_vector_done(&self.tls);
+    udpa_bytes_unref(self.runtime);
+    udpai_plan_free(self.values);
     if (!self.why)
         return UDPA_OK;
     err = udpa_error_code(self.why);

@@ -23,6 +23,7 @@ typedef enum udpai_frame_kind {
     UDPAI_FRAME_SERVING,      /* to a worker: "1", or "0": the answer to health checks */
     UDPAI_FRAME_COUNTS,       /* from a worker: what its streams have counted so far */
     UDPAI_FRAME_REOPEN_LOG,   /* to a worker: its file was renamed */
+    UDPAI_FRAME_BOOTSTRAP,    /* to a worker: the bootstrap file that is in effect now, packed */
     UDPAI_FRAME_ALIVE,        /* from a worker: it turns; "1", or "0": its stream thread does not */
     UDPAI_FRAME_KINDS,
 } udpai_frame_kind;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -281,6 +282,13 @@ udpai_workers_switch(udpai_workers *workers, udpai_str switches)
         send_all(workers, UDPAI_FRAME_SWITCHES, switches);
 }
 
+void
+udpai_workers_take_bootstrap(udpai_workers *workers, const udpa_bytes *packed)
+{
+    if (workers)
+        send_all(workers, UDPAI_FRAME_BOOTSTRAP, udpai_bytes_view(packed));
+}
+
 /* ---- listening ---- */
 
 static bool
@@ -364,8 +372,33 @@ local_sockets_of(const udpai_plan *plan)
     return text;
 }
 
+static bool
+write_all(int fd, udpai_str bytes)
+{
+    while (bytes.len) {
+        ssize_t n = write(fd, bytes.data, bytes.len);
+        if (n <= 0)
+            return false;
+        bytes = (udpai_str){bytes.data + n, bytes.len - (size_t)n};
+    }
+    return true;
+}
+
+/* The bootstrap file as it was checked, for a worker: -1 where there is no memory. */
 static int
-spawn(member *worker, int link, int sockets)
+hand_bootstrap(const udpai_plan *plan)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *packed = udpai_bootstrap_pack(plan->bootstrap.message);
+    int fd = packed ? memfd_create("udpa-bootstrap", MFD_CLOEXEC) : -1;
+    if (fd >= 0 && write_all(fd, udpai_bytes_view(packed)))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int
+spawn(member *worker, int link, int sockets, int bootstrap)
 {
     char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64], replica[UDPAI_AUTHORITY_MAX + 32];
     const udpai_endpoint_settings *settings = &worker->workers->env.plan->settings;
@@ -388,6 +421,7 @@ spawn(member *worker, int link, int sockets)
         {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
         {.flags = UV_INHERIT_FD, .data.fd = link},
         {.flags = UV_INHERIT_FD, .data.fd = sockets},
+        {.flags = UV_INHERIT_FD, .data.fd = bootstrap},
     };
     const uv_process_options_t options = {
         .file = PROGRAM,
@@ -419,7 +453,10 @@ start(member *worker, udpa_error **ret_error)
         close(pair[1]);
         return err;
     }
-    int failure = spawn(worker, pair[1], sockets[1]);
+    int bootstrap = hand_bootstrap(worker->workers->env.plan);
+    int failure = bootstrap < 0 ? UV_ENOMEM : spawn(worker, pair[1], sockets[1], bootstrap);
+    if (bootstrap >= 0)
+        close(bootstrap);
     close(pair[1]);
     close(sockets[1]);
     worker->handing = sockets[0];

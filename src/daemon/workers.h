@@ -43,6 +43,9 @@ void udpai_workers_reopen_log(udpai_workers *workers);
 /* The runtime has other values for a node: udpai_tunables_encode(). */
 void udpai_workers_switch(udpai_workers *workers, udpai_str switches);
 
+/* The bootstrap file was read again, and is this one now, packed. */
+void udpai_workers_take_bootstrap(udpai_workers *workers, const udpa_bytes *packed);
+
 typedef struct udpai_worker_facts {
     size_t number;
     int pid;            /* 0: it has ended */

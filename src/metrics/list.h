@@ -18,6 +18,12 @@
       "Whether the worker has sent its counters in the last 3 seconds.")                           \
     X(CERTIFICATE_EXPIRY, GAUGE, USE, NODE, "udpa_certificate_expiry_timestamp_seconds",           \
       "When the first of the node's own certificates of this use expires.")                        \
+    X(CONFIGURATION_LOADED, GAUGE, NONE, NODE, "udpa_configuration_loaded_timestamp_seconds",      \
+      "When the bootstrap file that is in effect was read.")                                       \
+    X(CONFIGURATION_REJECTED, GAUGE, NONE, NODE, "udpa_configuration_rejected_timestamp_seconds",  \
+      "Since when the bootstrap file is rejected, and a former one in effect; 0: it is not.")      \
+    X(CONFIGURATION_RELOADS, COUNTER, OUTCOME, NODE, "udpa_configuration_reloads",                 \
+      "How often a running node has read its bootstrap file: it was taken_over, or rejected.")     \
     X(CLOCK, GAUGE, NONE, NODE, "udpa_clock_timestamp_seconds",                                    \
       "The clock of the node when this page was made, in seconds since 1970.")                     \
     X(LOOP_TURN, HISTOGRAM, NONE, NODE, "udpa_loop_turn_seconds",                                  \

@@ -139,7 +139,7 @@ def body(test):
     del test.config['acl']
     write(test, peers)
     peers.node.process.send_signal(signal.SIGHUP)
-    peers.node.wait_for_log('the rules stay as they were')
+    peers.node.wait_for_log('it takes a restart until this is effective: acl')
     status, said = peers('auditor', 'get', 'cluster', 'bank.acme/vault')
     interop.check('no rules are not put into use', status != 0)
 

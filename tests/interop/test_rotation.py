@@ -307,7 +307,7 @@ def rules(test):
     interop.wait_for('what others have published goes', lambda: names(one) == ['local/one'],
                      LIMIT_S)
     world.bootstrap.write_text('acl: {rules: [')
-    world.wait_for_log('the rules stay as they were')
+    world.wait_for_log('the configuration stays as it was')
     speak(one, 'more')
 
 

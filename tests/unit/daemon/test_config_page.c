@@ -114,19 +114,15 @@ what_was_read_again_is_reported(void **state)
     begin(&page, *state, "node: {id: edge}\n");
     page.effective.again_us = 1000000;
     memcpy(page.effective.again_sha256, "abc", 4);
-    page.effective.taken = UDPAI_EFFECTIVE_ALL;
     page.effective.restart = udpai_strdup("node.id, sockets");
     assert_ok(ask(&page, "", ""));
     expect_words(&page, "# read again: 1970-01-01T00:00:01Z\n# SHA-256 then: abc\n"
-                        "# in effect since then, as below: acl, signatures, store.keys\n"
                         "# differs in the file, and takes a restart: node.id, sockets\n\nnode:");
-    page.effective.taken = UDPAI_EFFECTIVE_SIGNATURES;
+    page.effective.is_rejected = true;
+    page.effective.rejected_us = 2000000;
     assert_ok(ask(&page, "format=json", ""));
-    expect_words(&page, "\"taken_over\":\"signatures\",\n\"rejected\":\"acl, store.keys\",\n"
+    expect_words(&page, "\"rejected_since\":\"1970-01-01T00:00:02Z\",\n"
                         "\"restart_needed\":\"node.id, sockets\",\n\"bootstrap\":{");
-    page.effective.taken = 0;
-    assert_ok(ask(&page, "", ""));
-    expect_words(&page, "as below: none\n");
     end(&page);
 }
 

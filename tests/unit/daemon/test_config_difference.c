@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a changed bootstrap file takes a restart, in its own names. */
-#include "daemon/restart_needed.h"
+/* In which fields two bootstrap files differ, in their own names. */
+#include "daemon/config_difference.h"
 
 #include "base/alloc.h"
 #include "tests/harness/test.h"
@@ -14,8 +14,9 @@ typedef Udpa__Config__V1__Store store_section;
 static void
 expect(const bootstrap *a, const bootstrap *b, const char *names)
 {
-    for (int turn = 0; turn < 2; turn++) { /* it takes one, too, if it is taken out again */
-        char *found = turn ? udpai_restart_needed_for(b, a) : udpai_restart_needed_for(a, b);
+    for (int turn = 0; turn < 2; turn++) { /* in both directions */
+        char *found =
+            turn ? udpai_config_name_differences(b, a) : udpai_config_name_differences(a, b);
         if (names)
             assert_string_equal(found ? found : "nothing", names);
         else
@@ -25,7 +26,7 @@ expect(const bootstrap *a, const bootstrap *b, const char *names)
 }
 
 static void
-what_is_as_it_was_needs_none(void **state)
+what_is_alike_is_not_named(void **state)
 {
     (void)state;
     node_section node = UDPA__CONFIG__V1__NODE__INIT, same = node;
@@ -40,13 +41,13 @@ what_is_as_it_was_needs_none(void **state)
 }
 
 static void
-rules_are_taken_over(void **state)
+a_section_that_only_one_has_is_named(void **state)
 {
     (void)state;
     acl_section acl = UDPA__CONFIG__V1__ACL__INIT;
     bootstrap a = UDPA__CONFIG__V1__BOOTSTRAP__INIT, b = a;
     a.acl = &acl;
-    expect(&a, &b, NULL);
+    expect(&a, &b, "acl");
 }
 
 static void
@@ -68,7 +69,7 @@ sections_and_their_fields_are_named(void **state)
 }
 
 static void
-a_replica_set_is_entered_with_a_restart(void **state)
+all_fields_of_a_section_are_named(void **state)
 {
     (void)state;
     char text[] = "x", *list[1] = {text};
@@ -157,7 +158,7 @@ many_are_counted(void **state)
     a.workers = 1;
     a.client_types = list;
     a.n_client_types = 1;
-    char *found = udpai_restart_needed_for(&a, &b);
+    char *found = udpai_config_name_differences(&a, &b);
     assert_non_null(found);
     assert_non_null(strstr(found, " and 2 more"));
     udpai_free(found);
@@ -167,13 +168,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_as_it_was_needs_none),
-        cmocka_unit_test(rules_are_taken_over),
+        cmocka_unit_test(what_is_alike_is_not_named),
+        cmocka_unit_test(a_section_that_only_one_has_is_named),
         cmocka_unit_test(sections_and_their_fields_are_named),
-        cmocka_unit_test(a_replica_set_is_entered_with_a_restart),
+        cmocka_unit_test(all_fields_of_a_section_are_named),
         cmocka_unit_test(of_a_list_the_places_are_named),
         cmocka_unit_test(one_of_several_kinds_is_compared),
         cmocka_unit_test(many_are_counted),
     };
-    return cmocka_run_group_tests_name("daemon restart_needed", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("daemon config_difference", tests, NULL, NULL);
 }

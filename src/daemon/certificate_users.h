@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All of a node that uses certificates: its sockets, and what it dials. */
+#ifndef UDPAI_CERTIFICATE_USERS_H
+#define UDPAI_CERTIFICATE_USERS_H
+
+#include "daemon/certificates.h"
+#include "daemon/replicas.h"
+#include "daemon/rest.h"
+
+/* Borrowed for good; `tls` has one for each socket of the plan, NULL for plaintext. */
+typedef struct udpai_certificate_users {
+    const udpai_plan *plan;
+    udpai_server_tls *const *tls;
+    udpai_rest *rest, *admin;      /* NULL: none */
+    udpai_replicas *replicas;      /* NULL: none */
+    udpai_otlp_exporter *exporter; /* NULL: nothing is traced */
+} udpai_certificate_users;
+
+/* Adds each of them, which refers to `users`. UDPA_ERR_NOMEM. */
+udpa_err udpai_certificate_users_add(const udpai_certificate_users *users,
+                                     udpai_certificates *certificates);
+
+#endif

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A bootstrap file that is read again: all that differs becomes effective, or nothing does; what would go is counted
+before; and a client whose resources do not change receives nothing."""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from product import PATIENCE_S, admin_page, check, main, wait_for
+
+TYPE = 'type.googleapis.com/google.protobuf.StringValue'
+REFUSED = 1
+
+
+class Node:
+    def __init__(self, test, name, **more):
+        self.test, self.name, self.path = test, name, test.work / f'{name}.json'
+        self.config = {'sockets': [{'address': '127.0.0.1:0'}], 'store': {'directory': f'{test.work}/{name}-data'},
+                       'reload': 'SIGNAL', **more}
+        self.write()
+        self.process = test.start(name, [test.build / 'udpad', '-c', self.path])
+        line = self.process.wait_for_log('listening on ')
+        self.address = re.search(r'listening on ([^\s,]+)', line).group(1)
+        self.admin = self.process.wait_for_log('admin socket unix:').split('admin socket ')[1].split(' ')[0]
+
+    def write(self, text=None):
+        """As editors do: another file takes the place."""
+        new = self.path.with_suffix('.new')
+        new.write_text(text or json.dumps(self.config), encoding='utf-8')
+        new.replace(self.path)
+
+    def run(self, *arguments):
+        return subprocess.run([str(part) for part in (self.test.build / 'udpactl', '--server', self.address, '--admin',
+                                                      self.admin, *arguments)],
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+    def ctl(self, *arguments):
+        done = self.run(*arguments)
+        check(f'udpactl {" ".join(arguments)}', done.returncode == 0, done.stderr)
+        return done.stdout
+
+    def reload(self, *arguments):
+        return json.loads(self.ctl('reload', '-o', 'json', *arguments))
+
+    def names(self):
+        done = self.run('get', TYPE, '-o', 'name')
+        return {line.split('/', 1)[1] for line in done.stdout.split()}
+
+    def metric(self, name):
+        text = admin_page(self.process, '/metrics')[1]
+        found = re.search(rf'^{re.escape(name)} (\S+)$', text, re.M)
+        return float(found[1]) if found else None
+
+    def readyz(self):
+        return admin_page(self.process, '/readyz?verbose')[1]
+
+    def problems(self):
+        return self.ctl('status')
+
+    def end(self):
+        check('it ends', self.test.interrupt(self.process) == 0, self.process.text()[-3000:])
+
+
+def directory(test, name, *names):
+    path = test.work / name
+    path.mkdir(exist_ok=True)
+    for one in names:
+        put(path, one, 'x')
+    return {'path': str(path), 'namespace': 'com.acme'}
+
+
+def put(path, name, value):
+    (path / f'{name}.json').write_text(json.dumps({'name': name, 'resource': {'@type': TYPE, 'value': value}}))
+
+
+def check_values(test):
+    """Limits, times and the log: those of the file, under those of the runtime."""
+    node = Node(test, 'values', log={'level': 'INFO'}, runtime={'layers': [
+        {'name': 'base', 'staticLayer': {'udpa': {'limits': {'max_views': 77}}}}, {'name': 'admin', 'adminLayer': {}}]})
+    check('nothing has changed', node.reload()['changes'] == [])
+    log = test.work / 'values-other.log'
+    node.config['limits'] = {'maxStreams': 900, 'maxViews': 88, 'maxClientGroups': 5}
+    node.config['timing'] = {'connectGrace': '3s'}
+    node.config['log'] = {'level': 'DEBUG', 'format': 'JSON', 'to': str(log)}
+    node.write()
+    shown = node.reload('--dry-run')
+    check('a dry run shows all of it', set(shown['changes']) == {'limits', 'timing', 'log.level', 'log.format', 'log.to'} and
+          shown['restart'] == ['limits.max_client_groups'], shown)
+    check('and changes nothing', not log.exists() and 'limits' not in json.loads(node.ctl('config', '-o', 'json'))['bootstrap'])
+    words = node.ctl('reload', '--dry-run')
+    check('in words', 'log.level: would change\n' in words and 'limits.max_client_groups: takes a restart\n' in words and
+          words.endswith('Nothing is changed: 0 of 0 resources would be withdrawn, with 0 streams of clients\n'), words)
+    node.reload()
+    text = wait_for('the log goes where it should', lambda: log.exists() and log.read_text())
+    check('as JSON', all(json.loads(line) for line in text.splitlines()), text)
+    text = node.process.text()
+    check('values of the runtime are above those of the file', 'max_streams is 900 now' in text and
+          'connect_grace_ms is 3000 now' in text and text.count('max_views is') == 1 and 'log.level is debug now' in text.lower(), text)
+    config = json.loads(node.ctl('config', '-o', 'json'))
+    check('what takes a restart is as it was', config['restart_needed'] == 'limits.max_client_groups' and
+          'maxClientGroups' not in config['bootstrap']['limits'] and
+          config['bootstrap']['limits']['maxStreams'] == 900, config)
+    check('that is in the status', 'takes a restart until this is effective: limits.max_client_groups' in node.problems())
+    del node.config['limits'], node.config['timing']
+    node.config['log'] = {}
+    node.write()
+    node.process.process.send_signal(signal.SIGHUP)
+    check('what is omitted has its default again', wait_for('a healthy node', lambda: 'takes a restart' not in
+                                                            node.problems()))
+    node.end()
+
+
+def check_directories(test):
+    a, b, c = directory(test, 'a', *'one two three'.split()), directory(test, 'b', 'four'), directory(test, 'c', 'five')
+    node = Node(test, 'directories', static_resources={'directories': [a, b]}, limits={'maxWithdrawal': '50%'})
+    wait_for('what there is', lambda: node.names() == {f'com.acme/{one}' for one in 'one two three four'.split()})
+    node.config['static_resources']['directories'] = [a, c]
+    node.write()
+    shown = node.reload('--dry-run')
+    check('what would come and go', shown['directories'] == [{'path': c['path'], 'change': 'added'},
+                                                             {'path': b['path'], 'change': 'removed'}] and
+          shown['withdrawn'] == 1 and shown['changes'] == ['static_resources.directories'], shown)
+    check('nothing has', 'com.acme/four' in node.names())
+    node.reload()
+    wait_for('it comes and goes', lambda: node.names() == {f'com.acme/{one}' for one in 'one two three five'.split()})
+    put(test.work / 'c', 'six', 'x')
+    wait_for('what was added is followed', lambda: 'com.acme/six' in node.names())
+    put(test.work / 'b', 'seven', 'x')
+    c['namespace'] = 'com.other'
+    node.write()
+    shown = node.reload()
+    check('an edited one', shown['directories'] == [{'path': c['path'], 'change': 'edited'}] and shown['withdrawn'] == 2, shown)
+    wait_for('has other names', lambda: {'com.other/five', 'com.other/six'} <= node.names() and
+             'com.acme/five' not in node.names())
+    check('what is gone is not followed', 'com.acme/seven' not in node.names())
+    check_bounds(test, node)
+    node.end()
+
+
+def check_bounds(test, node):
+    many = directory(test, 'many', *(f'r{i}' for i in range(40)))
+    node.config['static_resources']['directories'].append(many)
+    node.write()
+    node.reload()
+    wait_for('many are there', lambda: len(node.names()) == 45)
+    node.config['static_resources']['directories'].pop()
+    node.write()
+    done = node.run('reload')
+    check('too much would go', done.returncode == REFUSED and '40 of 4' in done.stderr and '--force' in done.stderr and
+          len(node.names()) == 45, done)
+    check('that is in the status', 'would be withdrawn' in node.problems())
+    moved = test.work / 'moved'
+    os.rename(many['path'], moved)
+    os.symlink(moved, many['path'])
+    node.config['static_resources']['directories'].append({**many, 'path': str(moved)})
+    node.write()
+    lines = []
+    process, _ = watch_changes(node, lines)
+    wait_for('a client has all', lambda: len(lines) == 45)
+    shown = node.reload()
+    check('what has only moved stays', shown['withdrawn'] == 0 and len(node.names()) == 45, (shown, node.names()))
+    node.config['static_resources']['directories'].pop()
+    node.write()
+    check('and the client has received nothing', len(lines) == 45, lines[45:])
+    process.kill()
+    process.wait()
+    check('by force', node.reload('--force')['withdrawn'] == 40)
+    wait_for('they go', lambda: len(node.names()) == 5)
+
+
+def check_errors(test):
+    """A file with an error, and its repair."""
+    a = directory(test, 'errors', 'one')
+    node = Node(test, 'errors', static_resources={'directories': [a]}, acl={'rules': [
+        {'name': 'all', 'identities': ['unix:*', '*'], 'actions': ['ADMIN', 'SUBSCRIBE']}]}, reload='WATCH')
+    loaded = node.metric('udpa_configuration_loaded_timestamp_seconds')
+    check('loaded', loaded and node.metric('udpa_configuration_rejected_timestamp_seconds') == 0)
+    good = json.dumps(node.config)
+    for what, text, where in (
+            ('half a file', good[:-30], ''),
+            ('a slip', good.replace('"rules"', '"rulse"'), ':1:'),
+            ('no directory', good.replace('errors"', 'nowhere"'), 'nowhere'),
+            ('a bad value', good.replace('"acl"', '"workers": 5000, "acl"'), 'workers')):
+        node.write(text)
+        line = wait_for(what, lambda where=where: next((line for line in node.readyz().splitlines() if line.startswith(
+            'configuration: degraded: the configuration stays as it was: ') and f'{node.path}:1:' in line and where in line), None))
+        check(f'{what}: the log has it once', wait_for('it', lambda text=line: node.process.text().count(
+            text.split('degraded: ')[1])) == 1, line)
+        done = node.run('reload')
+        check(f'{what}: udpactl says so', done.returncode == REFUSED and f'{node.path}:1:' in done.stderr, done)
+    since = node.metric('udpa_configuration_rejected_timestamp_seconds')
+    check('since when', since and since >= loaded - 1, since)
+    check('what there was is there', node.names() == {'com.acme/one'})
+    node.write(good)
+    wait_for('it is fixed', lambda: 'configuration: ok' in node.readyz())
+    time.sleep(1.1)  # metrics are made once a second
+    check('then', node.metric('udpa_configuration_rejected_timestamp_seconds') == 0 and
+          node.metric('udpa_configuration_reloads_total{outcome="rejected"}') >= 4)
+    node.end()
+
+
+def check_audit(test):
+    node = Node(test, 'audit')
+    node.ctl('reload', '--dry-run')
+    node.ctl('reload')
+    shown = node.ctl('audit')
+    check('who has reloaded, and no dry run', shown.count('/reload') == 1 and str(node.path) in shown, shown)
+    check('what it takes', node.run('reload', 'now').returncode == 2)
+    check('of a page', admin_page(node.process, '/reload?what', 'POST')[0] == 400 and
+          admin_page(node.process, '/reload')[0] in (404, 405))
+    node.end()
+
+
+def watch_changes(node, lines):
+    process = subprocess.Popen([str(node.test.build / 'udpactl'), '--server', node.address, 'watch', TYPE, '-o', 'name'],
+                               stdout=subprocess.PIPE, text=True)
+
+    def read():
+        for line in process.stdout:
+            lines.append(line)
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    return process, thread
+
+
+def check_silence(test, n_workers, seconds):
+    """Reloads one after another while clients have streams: they receive nothing, and streams stay."""
+    a, b = directory(test, f'silent{n_workers}', *(f'r{i}' for i in range(20))), directory(test, f'new{n_workers}', 'other')
+    b['namespace'] = 'org.other'
+    node = Node(test, f'silent{n_workers}', static_resources={'directories': [a]}, workers=n_workers)
+    lines = []
+    process, thread = watch_changes(node, lines)
+    try:
+        wait_for('it has all', lambda: len(lines) == 20)
+        sent = 'udpa_responses_total'
+        end = time.monotonic() + seconds
+        n = 0
+        while time.monotonic() < end:
+            n += 1
+            node.config['limits'] = {'maxStreams': 1000 + n % 7}
+            node.config['timing'] = {'interestLinger': f'{20 + n % 5}s'}
+            node.config['log'] = {'level': ('INFO', 'WARNING')[n % 2]}
+            node.config['acl'] = {'rules': [{'name': f'rule{n % 3}', 'identities': ['*', 'unix:*'], 'actions': [
+                'ADMIN', 'SUBSCRIBE', 'PUBLISH']}]}
+            node.write(json.dumps(node.config) if n % 5 else '{"limits": ')
+            node.process.process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+        node.write()
+        node.process.process.send_signal(signal.SIGHUP)
+        wait_for('the last one is in effect', lambda: json.loads(node.ctl('config', '-o', 'json'))['bootstrap'].get(
+            'limits') == node.config['limits'])
+        check(f'{n} reloads, and a client has received nothing ({sent})', len(lines) == 20 and process.poll() is None, lines)
+        put(test.work / f'silent{n_workers}', 'r3', 'another')
+        wait_for('until something changes', lambda: len(lines) == 21)
+        check('of that one name', 'changed' in lines[20] and 'com.acme/r3' in lines[20], lines[20:])
+    finally:
+        process.kill()
+        process.wait()
+    node.end()
+
+
+def check_workers(test):
+    """They have what the node has checked, and not what lies in the file by now; SIGHUP in one does nothing."""
+    node = Node(test, 'workers', workers=2, log={'level': 'INFO'})
+    children = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(node.process.process.pid)], capture_output=True, text=True,
+                              check=True).stdout.split()
+    check('two workers', len(children) == 2, children)
+    for child in children:
+        os.kill(int(child), signal.SIGHUP)
+    other = test.work / 'workers-other.log'
+    node.config['log'] = {'level': 'DEBUG', 'to': str(other)}
+    node.write()
+    node.reload()
+    wait_for('all three have the other log', lambda: sum(
+        str(other) in os.readlink(f'/proc/{pid}/fd/{fd}') for pid in (node.process.process.pid, *children)
+        for fd in os.listdir(f'/proc/{pid}/fd') if os.path.exists(f'/proc/{pid}/fd/{fd}')) == 3)
+    node.end()
+
+
+def body(test):
+    if test.arguments.variant == 'long':
+        check_silence(test, 2, 60)
+        return
+    check_values(test)
+    check_directories(test)
+    check_errors(test)
+    check_audit(test)
+    check_workers(test)
+    check_silence(test, 0, 3)
+
+
+if __name__ == '__main__':
+    sys.exit(main(argparse.ArgumentParser(description=__doc__), body, ('short', 'long')))

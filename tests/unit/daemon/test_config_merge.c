@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in effect after a reload: the file, but for what takes a restart. */
+#include "daemon/config_merge.h"
+
+#include "base/alloc.h"
+#include "daemon/config_difference.h"
+#include "tests/harness/oom.h"
+#include "tests/unit/daemon/bootstrap_test.h"
+
+typedef Udpa__Config__V1__Bootstrap message;
+
+static udpai_bootstrap in_effect, later;
+
+static udpai_bootstrap
+read_text(bootstrap_test *test, const char *text)
+{
+    bootstrap_test_read_unchecked(test, text);
+    udpai_diagnostics_done(&test->diagnostics);
+    test->diagnostics = (udpai_diagnostics){0};
+    udpai_bootstrap taken = test->bootstrap;
+    test->bootstrap = (udpai_bootstrap){0};
+    assert_non_null(taken.message);
+    return taken;
+}
+
+/* It is as the third file; and these fields of the second take a restart. */
+static void
+expect(
+    void **state, const char *before, const char *read, const char *expected, const char *restart)
+{
+    udpai_arena arena;
+    message *merged = NULL;
+    udpai_arena_init(&arena);
+    in_effect = read_text(*state, before);
+    later = read_text(*state, read);
+    udpai_bootstrap wanted = read_text(*state, expected);
+    assert_ok(udpai_config_merge(in_effect.message, later.message, &arena, &merged));
+    char *differs = udpai_config_name_differences(merged, wanted.message),
+         *takes = udpai_config_name_differences(merged, later.message);
+    assert_string_equal(differs ? differs : "", "");
+    assert_string_equal(takes ? takes : "", restart);
+    udpai_free(differs);
+    udpai_free(takes);
+    udpai_bootstrap_done(&wanted);
+    udpai_bootstrap_done(&in_effect);
+    udpai_bootstrap_done(&later);
+    udpai_arena_done(&arena);
+}
+
+static void
+sections_are_taken_over(void **state)
+{
+    expect(state, "acl: {rules: [{name: one}]}\n", "acl: {rules: [{name: two}, {name: three}]}\n",
+           "acl: {rules: [{name: two}, {name: three}]}\n", "");
+    expect(state, "", "signatures: {trusted: [{key_id: two}]}\n",
+           "signatures: {trusted: [{key_id: two}]}\n", "");
+    expect(state, "reload: WATCH\n", "reload: SIGNAL\n", "reload: SIGNAL\n", "");
+}
+
+static void
+the_rest_takes_a_restart(void **state)
+{
+    expect(state, "node: {id: one, cluster: a}\nworkers: 2\nsockets: [{address: '127.0.0.1:1'}]\n",
+           "node: {id: two, cluster: a}\nsockets: [{address: '127.0.0.1:2'}]\n",
+           "node: {id: one, cluster: a}\nworkers: 2\nsockets: [{address: '127.0.0.1:1'}]\n",
+           "node.id, sockets[0], workers");
+}
+
+static void
+of_a_section_parts_are_taken_over(void **state)
+{
+    expect(state, "limits: {max_streams: 3, max_client_groups: 4}\n",
+           "limits: {max_streams: 5, max_client_groups: 6, max_withdrawal: 20%}\n",
+           "limits: {max_streams: 5, max_client_groups: 4, max_withdrawal: 20%}\n",
+           "limits.max_client_groups");
+    expect(state, "store: {directory: one, keys: [{file: one}]}\n",
+           "store: {directory: two, keys: [{file: two}, {file: three}]}\n",
+           "store: {directory: one, keys: [{file: two}, {file: three}]}\n", "store.directory");
+    expect(state, "static_resources: {directories: [{path: a}], config_sources: [{name: one}]}\n",
+           "static_resources: {directories: [{path: b}, {path: c}], config_sources: [{name: "
+           "two}]}\n",
+           "static_resources: {directories: [{path: b}, {path: c}], config_sources: [{name: "
+           "one}]}\n",
+           "static_resources.config_sources");
+}
+
+static void
+a_section_may_come_or_go(void **state)
+{
+    expect(state, "", "log: {level: DEBUG, format: JSON}\n", "log: {level: DEBUG, format: JSON}\n",
+           "");
+    expect(state, "timing: {connect_grace: 2s}\n", "", "", "");
+    expect(state, "timing: {connect_grace: 2s, max_stream_age: 60s}\n", "",
+           "timing: {max_stream_age: 60s}\n", "timing");
+    expect(state, "", "timing: {}\n", "timing: {}\n", "");
+    expect(state, "store: {directory: one, keys: [{file: one}]}\n", "", "store: {directory: one}\n",
+           "store");
+}
+
+static void
+no_slip_opens_the_node(void **state)
+{
+    expect(state, "acl: {rules: [{name: one}]}\nsignatures: {trusted: [{key_id: one}]}\n", "",
+           "acl: {rules: [{name: one}]}\nsignatures: {trusted: [{key_id: one}]}\n",
+           "acl, signatures");
+}
+
+static void
+replicas_keep_their_directories(void **state)
+{
+    expect(state, "store: {engine: ETCD}\nstatic_resources: {directories: [{path: a}]}\n",
+           "store: {engine: ETCD}\nstatic_resources: {directories: [{path: b}]}\n",
+           "store: {engine: ETCD}\nstatic_resources: {directories: [{path: a}]}\n",
+           "static_resources.directories");
+}
+
+static udpa_err
+merge(void *context)
+{
+    udpai_arena arena;
+    message *merged = context;
+    udpai_arena_init(&arena);
+    udpa_err err = udpai_config_merge(in_effect.message, later.message, &arena, &merged);
+    udpai_arena_done(&arena);
+    return err;
+}
+
+static void
+without_memory_there_is_none(void **state)
+{
+    in_effect = read_text(*state, "limits: {max_streams: 3}\n");
+    later = read_text(*state, "limits: {max_streams: 4}\n");
+    assert_true(oom_torture(merge, NULL) > 0);
+    udpai_bootstrap_done(&in_effect);
+    udpai_bootstrap_done(&later);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
+        CASE(sections_are_taken_over),
+        CASE(the_rest_takes_a_restart),
+        CASE(of_a_section_parts_are_taken_over),
+        CASE(a_section_may_come_or_go),
+        CASE(no_slip_opens_the_node),
+        CASE(replicas_keep_their_directories),
+        CASE(without_memory_there_is_none),
+#undef CASE
+    };
+    return cmocka_run_group_tests_name("daemon config_merge", tests, NULL, NULL);
+}
