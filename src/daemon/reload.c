@@ -30,6 +30,41 @@ note_reload(const udpai_reload *self, const char *what)
     udpai_endpoint_touch(self->env.configuration.endpoint);
 }
 
+/* ---- files of keys ---- */
+
+/* They are read again with the bootstrap file. */
+static udpa_err
+watch_signature_keys(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
+{
+    const Udpa__Config__V1__Signatures *from = message->signatures;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; from && i < from->n_keys && err == UDPA_OK; i++)
+        err = udpai_file_set_add(self->files, from->keys[i]->private_key_file, BOOTSTRAP_GROUP);
+    for (size_t i = 0; from && i < from->n_trusted && err == UDPA_OK; i++)
+        err = udpai_file_set_add(self->files, from->trusted[i]->public_key_file, BOOTSTRAP_GROUP);
+    return err;
+}
+
+static udpa_err
+watch_store_keys(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message)
+{
+    const Udpa__Config__V1__Store *store = message->store;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; store && i < store->n_keys && err == UDPA_OK; i++)
+        err = udpai_file_set_add(self->files, store->keys[i]->file, BOOTSTRAP_GROUP);
+    return err;
+}
+
+/* Of those that another file names, and this one does not, a change is found to be none. */
+static udpa_err
+watch_keys(udpai_reload *self)
+{
+    const Udpa__Config__V1__Bootstrap *message =
+        udpai_effective_plan(self->env.configuration.effective)->bootstrap.message;
+    udpa_err err = watch_signature_keys(self, message);
+    return err == UDPA_OK ? watch_store_keys(self, message) : err;
+}
+
 /* ---- the bootstrap file ---- */
 
 udpa_err
@@ -42,9 +77,12 @@ udpai_reload_configuration(udpai_reload *self,
                           "this node was started without a bootstrap file: there is nothing to "
                           "reload");
     udpa_err err = udpai_configuration_reload(&self->env.configuration, request, ret_error);
-    if (err == UDPA_OK && !request->is_dry_run)
-        note_reload(self, self->env.configuration.options->config_file);
-    return err;
+    if (err != UDPA_OK || request->is_dry_run)
+        return err;
+    if (watch_keys(self) != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, LOG, "files of keys are not watched: out of memory");
+    note_reload(self, self->env.configuration.options->config_file);
+    return UDPA_OK;
 }
 
 /* What came of it is in the log. */
@@ -144,30 +182,6 @@ on_hour(uv_timer_t *timer)
     look(timer->data);
 }
 
-/* They are read again with the bootstrap file. */
-static udpa_err
-watch_signature_keys(udpai_reload *self)
-{
-    const Udpa__Config__V1__Signatures *from =
-        self->env.configuration.plan->bootstrap.message->signatures;
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; from && i < from->n_keys && err == UDPA_OK; i++)
-        err = udpai_file_set_add(self->files, from->keys[i]->private_key_file, BOOTSTRAP_GROUP);
-    for (size_t i = 0; from && i < from->n_trusted && err == UDPA_OK; i++)
-        err = udpai_file_set_add(self->files, from->trusted[i]->public_key_file, BOOTSTRAP_GROUP);
-    return err;
-}
-
-static udpa_err
-watch_store_keys(udpai_reload *self)
-{
-    const Udpa__Config__V1__Store *store = self->env.configuration.plan->bootstrap.message->store;
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; store && i < store->n_keys && err == UDPA_OK; i++)
-        err = udpai_file_set_add(self->files, store->keys[i]->file, BOOTSTRAP_GROUP);
-    return err;
-}
-
 static udpa_err
 watch(udpai_reload *self, udpa_error **ret_error)
 {
@@ -179,9 +193,7 @@ watch(udpai_reload *self, udpa_error **ret_error)
             ret_error, udpai_file_set_add(self->files, self->env.configuration.options->config_file,
                                           BOOTSTRAP_GROUP));
     if (err == UDPA_OK)
-        err = udpai_fail_code(ret_error, watch_signature_keys(self));
-    if (err == UDPA_OK)
-        err = udpai_fail_code(ret_error, watch_store_keys(self));
+        err = udpai_fail_code(ret_error, watch_keys(self));
     if (err == UDPA_OK)
         err = udpai_fail_code(
             ret_error, udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP));

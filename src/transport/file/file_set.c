@@ -40,6 +40,7 @@ struct udpai_file_set {
     UDPAI_VECTOR(set_directory *) directories;
     UDPAI_VECTOR(set_group) groups;
     uv_timer_t quiet, poll;
+    bool is_started;
     uint64_t since_ms; /* of the first change that was not reported; 0: none */
     size_t n_open;
 };
@@ -78,10 +79,12 @@ static void
 report_changes(udpai_file_set *set, bool is_time)
 {
     for (size_t i = 0; i < set->groups.n; i++) {
-        set_group *group = &set->groups.items[i];
-        if (group->has_changed || (is_time && group->is_refused))
-            group->is_refused = !set->options.changed(set->options.userdata, i);
-        group->has_changed = false;
+        const set_group *group = &set->groups.items[i];
+        if (group->has_changed || (is_time && group->is_refused)) {
+            bool is_good = set->options.changed(set->options.userdata, i); /* it may add files */
+            set->groups.items[i].is_refused = !is_good;
+        }
+        set->groups.items[i].has_changed = false;
     }
 }
 
@@ -209,14 +212,27 @@ add_directory(udpai_file_set *set, const char *of)
         return UDPA_ERR_NOMEM;
     }
     udpa_err err = make_directory(set, path, &set->directories.items[set->directories.n]);
-    set->directories.n += err == UDPA_OK;
-    return err;
+    if (err != UDPA_OK)
+        return err;
+    set->directories.n++;
+    if (set->is_started)
+        udpai_file_watch_start(&set->directories.items[set->directories.n - 1]->watch);
+    return UDPA_OK;
+}
+
+static bool
+has_file(const udpai_file_set *set, const char *path, size_t group)
+{
+    for (size_t i = 0; i < set->files.n; i++)
+        if (set->files.items[i].group == group && strcmp(set->files.items[i].path, path) == 0)
+            return true;
+    return false;
 }
 
 udpa_err
 udpai_file_set_add(udpai_file_set *set, const char *path, size_t group)
 {
-    if (!path || !*path)
+    if (!path || !*path || has_file(set, path, group))
         return UDPA_OK;
     while (set->groups.n <= group)
         if (!udpai_vector_push(&set->groups, (set_group){0}))
@@ -226,7 +242,10 @@ udpai_file_set_add(udpai_file_set *set, const char *path, size_t group)
         udpai_free(file.path);
         return UDPA_ERR_NOMEM;
     }
-    return add_directory(set, path);
+    udpa_err err = add_directory(set, path);
+    if (set->is_started)
+        set->files.items[set->files.n - 1].last = look_at(path);
+    return err;
 }
 
 void
@@ -242,6 +261,7 @@ udpai_file_set_start(udpai_file_set *set)
     for (size_t i = 0; i < set->directories.n; i++)
         udpai_file_watch_start(&set->directories.items[i]->watch);
     udpai_file_set_forget(set);
+    set->is_started = true;
     uv_timer_start(&set->poll, on_poll, set->options.look_ms, set->options.look_ms);
 }
 

@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -123,6 +124,26 @@ wait_told(struct world *world)
     uv_timer_start(&world->patience, on_patience, PATIENCE_MS, 0);
     uv_run(&world->loop, UV_RUN_DEFAULT);
     uv_timer_stop(&world->patience);
+}
+
+static void
+what_is_added_later_is_followed(void **state)
+{
+    struct world *world = *state;
+    put(world, "late.key", "1");
+    start(world, 0);
+    assert_int_equal(mkdir(path_of(world, "beside"), 0700), 0);
+    put(world, "beside/late.crt", "1");
+    for (int i = 0; i < 3; i++) { /* again, it is no other */
+        assert_ok(udpai_file_set_add(world->set, path_of(world, "late.key"), 1));
+        assert_ok(udpai_file_set_add(world->set, path_of(world, "beside/late.crt"), 1));
+    }
+    put(world, "late.key", "2");
+    wait_told(world);
+    assert_true(world->n_told[1] == 1 && world->n_told[0] == 0);
+    put(world, "beside/late.crt", "2");
+    wait_told(world);
+    assert_true(world->n_told[1] == 2 && world->n_told[0] == 0);
 }
 
 static void
@@ -277,6 +298,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(what_is_added_later_is_followed),
         CASE(what_is_written_is_told_to_its_group),
         CASE(what_is_renamed_over_it_is_seen),
         CASE(a_link_on_the_way_is_seen),
