@@ -109,6 +109,10 @@ udpa_err udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str sour
 void udpai_node_forget_files(udpai_node *node, udpai_str source);
 /* Among replicas: is it the elected one, that writes for all? */
 bool udpai_node_is_elected(const udpai_node *node);
+/* A configured source of kind UDPA is reached otherwise from now on: at this address, by this
+ * target, of which a reference is taken. What it has brought stays. UDPA_ERR_INVAL: there is none
+ * of this name. UDPA_ERR_NOMEM: all is as before. */
+udpa_err udpai_node_move_source(udpai_node *node, udpai_str name, udpai_str address, void *target);
 /* Clients that never connect, because they read files: sources are asked for this group as long as
  * the node lives. */
 udpa_err udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client);

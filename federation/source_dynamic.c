@@ -66,6 +66,12 @@ udpai_source_appear(udpai_source *source, void *target)
     udpai_origin_set_durable(source->origin, context->is_durable);
 }
 
+void *
+udpai_source_hold_target(const udpai_source *source, void *target)
+{
+    return source->ref_target(target);
+}
+
 void
 udpai_source_move(udpai_source *source, void *target, bool is_quick)
 {

@@ -30,6 +30,8 @@ void udpai_source_set_version(udpai_source *source, udpai_source_version *versio
 /* It is there, as a source that comes back is: its standby goes on until it is complete. Takes the
  * reference. */
 void udpai_source_appear(udpai_source *source, void *target);
+/* Another reference, as its configuration takes them. */
+void *udpai_source_hold_target(const udpai_source *source, void *target);
 /* It was there, and has another target; the target's reference is taken. After a pause if it
  * changes too often (is_quick), as one that fails. */
 void udpai_source_move(udpai_source *source, void *target, bool is_quick);

@@ -30,7 +30,8 @@ static udpa_err
 replace_dialled(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
 {
     const udpai_certificate_users *self = userdata;
-    const udpai_plan_dialled *dialled = &self->plan->dialled.items[index];
+    const udpai_plan_dialled *dialled =
+        &udpai_effective_plan(self->effective)->dialled.items[index];
     return dialled->client ? udpai_curl_client_replace_tls(dialled->client, files, ret_error)
                            : udpai_grpc_target_replace_tls(dialled->target, files, ret_error);
 }
@@ -190,4 +191,16 @@ udpai_certificate_users_add(const udpai_certificate_users *self, udpai_certifica
     if (err == UDPA_OK && self->exporter && plan->traces.tls)
         err = add_collector(self, certificates);
     return err == UDPA_OK ? add_credentials(self, certificates) : err;
+}
+
+void
+udpai_certificate_users_take_plan(const udpai_certificate_users *self,
+                                  udpai_certificates *certificates)
+{
+    const udpai_plan *plan = udpai_effective_plan(self->effective);
+    for (size_t i = 0; i < certificates->users.n; i++) {
+        udpai_certificate_user *user = &certificates->users.items[i];
+        if (user->replace == replace_dialled)
+            user->client = plan->dialled.items[user->index].tls;
+    }
 }

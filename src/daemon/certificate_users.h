@@ -4,12 +4,14 @@
 #define UDPAI_CERTIFICATE_USERS_H
 
 #include "daemon/certificates.h"
+#include "daemon/effective.h"
 #include "daemon/replicas.h"
 #include "daemon/rest.h"
 
 /* Borrowed for good; `tls` has one for each socket of the plan, NULL for plaintext. */
 typedef struct udpai_certificate_users {
-    const udpai_plan *plan;
+    const udpai_plan *plan;           /* of the start */
+    const udpai_effective *effective; /* the present one has what is dialled */
     udpai_server_tls *const *tls;
     udpai_rest *rest, *admin;      /* NULL: none */
     udpai_replicas *replicas;      /* NULL: none */
@@ -19,5 +21,10 @@ typedef struct udpai_certificate_users {
 /* Adds each of them, which refers to `users`. UDPA_ERR_NOMEM. */
 udpa_err udpai_certificate_users_add(const udpai_certificate_users *users,
                                      udpai_certificates *certificates);
+
+/* The present plan is another one since: what is dialled has the files that it names. To be
+ * watched again. */
+void udpai_certificate_users_take_plan(const udpai_certificate_users *users,
+                                       udpai_certificates *certificates);
 
 #endif

@@ -2,10 +2,12 @@
 #include "daemon/config_merge.h"
 
 #include "daemon/bootstrap_fields.h"
+#include "daemon/config_difference.h"
 #include "daemon/reflect.h"
 #include "daemon/sections.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
+typedef Udpa__Config__V1__ConfigSource source_message;
 
 /* ---- which ---- */
 
@@ -26,13 +28,49 @@ is_section_taken(const bootstrap_message *in_effect,
     return udpai_bootstrap_is_taken_over(section) && !would_open(in_effect, read, section);
 }
 
+bool
+udpai_config_moves(const source_message *before, const source_message *now)
+{
+    if (before->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA ||
+        now->kind_case != before->kind_case || !before->udpa->tls != !now->udpa->tls)
+        return false;
+    source_message alike = *now;
+    Udpa__Config__V1__UdpaSource there = *now->udpa;
+    there.address = before->udpa->address;
+    there.tls = before->udpa->tls;
+    there.keepalive = before->udpa->keepalive;
+    alike.udpa = &there;
+    return udpai_config_is_same(&before->base, &alike.base) &&
+           !udpai_config_is_same(&before->base, &now->base);
+}
+
+/* Are they the same sources, of which some are reached otherwise? */
+static bool
+are_sources_alike(const Udpa__Config__V1__StaticResources *before,
+                  const Udpa__Config__V1__StaticResources *now)
+{
+    bool is = before && now && before->n_config_sources == now->n_config_sources;
+    for (size_t i = 0; is && i < now->n_config_sources; i++) {
+        const source_message *a = before->config_sources[i], *b = now->config_sources[i];
+        is = udpai_config_moves(a, b) || udpai_config_is_same(&a->base, &b->base);
+    }
+    return is;
+}
+
 /* Replicas agree on what each has read of its directories, which begins with the start. */
 static bool
-is_part_taken(const bootstrap_message *in_effect, const char *section, const char *field)
+is_part_taken(const bootstrap_message *in_effect,
+              const bootstrap_message *read,
+              const char *section,
+              const char *field)
 {
-    return udpai_bootstrap_part_is_taken_over(section, field) &&
-           !(strcmp(section, "static_resources") == 0 &&
-             udpai_store_is_replicated(in_effect->store));
+    if (strcmp(section, "static_resources") != 0)
+        return udpai_bootstrap_part_is_taken_over(section, field);
+    if (udpai_store_is_replicated(in_effect->store))
+        return false;
+    return udpai_bootstrap_part_is_taken_over(section, field) ||
+           (strcmp(field, "config_sources") == 0 &&
+            are_sources_alike(in_effect->static_resources, read->static_resources));
 }
 
 /* ---- copying ---- */
@@ -85,7 +123,7 @@ merge_section(const bootstrap_message *in_effect,
     protobuf_c_message_init(type, none);
     memcpy(made, before ? before : none, type->sizeof_message);
     for (unsigned i = 0; i < type->n_fields; i++)
-        if (is_part_taken(in_effect, field->name, type->fields[i].name))
+        if (is_part_taken(in_effect, read, field->name, type->fields[i].name))
             take_field(&type->fields[i], now ? now : none, made);
     if (is_empty(made) && !now)
         made = NULL;
@@ -94,13 +132,15 @@ merge_section(const bootstrap_message *in_effect,
 }
 
 static bool
-has_parts(const bootstrap_message *in_effect, const ProtobufCFieldDescriptor *field)
+has_parts(const bootstrap_message *in_effect,
+          const bootstrap_message *read,
+          const ProtobufCFieldDescriptor *field)
 {
     const ProtobufCMessageDescriptor *type = field->descriptor;
     if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->label == PROTOBUF_C_LABEL_REPEATED)
         return false;
     for (unsigned i = 0; i < type->n_fields; i++)
-        if (is_part_taken(in_effect, field->name, type->fields[i].name))
+        if (is_part_taken(in_effect, read, field->name, type->fields[i].name))
             return true;
     return false;
 }
@@ -120,7 +160,7 @@ udpai_config_merge(const bootstrap_message *in_effect,
         const ProtobufCFieldDescriptor *field = &type->fields[i];
         if (is_section_taken(in_effect, read, field->name))
             take_field(field, &read->base, &merged->base);
-        else if (has_parts(in_effect, field))
+        else if (has_parts(in_effect, read, field))
             err = merge_section(in_effect, read, field, arena, merged);
     }
     if (err == UDPA_OK)

@@ -233,6 +233,21 @@ take_store_keys(const reload *self)
     return err;
 }
 
+/* Sources that have moved; without memory one is reached as before until the next reload. */
+static void
+take_sources(const reload *self, const udpai_plan *before)
+{
+    udpai_node *node = udpai_endpoint_node(self->env->endpoint);
+    for (size_t i = 0; i < self->plan->sources.n; i++) {
+        const udpai_source_config *source = &self->plan->sources.items[i];
+        if (udpai_plan_source_moves(self->plan, before, i) &&
+            udpai_node_move_source(node, source->name, source->address, source->target) != UDPA_OK)
+            udpai_log_about(UDPA_LOG_ERROR, LOG, UDPAI_ABOUT({UDPAI_LOG_SOURCE, source->name}),
+                            "source %.*s: is reached as before: out of memory",
+                            UDPAI_SHOWN(source->name));
+    }
+}
+
 /* What needs memory goes first; if there is none nothing has changed. */
 static udpa_err
 commit(reload *self)
@@ -250,6 +265,7 @@ commit(reload *self)
     udpai_directories_take(env->directories, UDPAI_TAKE(self->directories));
     udpai_directories_set_plan(env->directories, self->plan);
     take_signatures(self);
+    take_sources(self, udpai_effective_plan(env->effective));
     udpai_replicas_note_rules(env->replicas, env->plan, now, self->plan->settings.node.keyring);
     udpai_workers_take_bootstrap(env->workers, self->packed);
     udpai_effective_take(env->effective, UDPAI_TAKE(self->plan), &self->read,

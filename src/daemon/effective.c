@@ -25,6 +25,7 @@ udpai_effective_take(udpai_effective *self,
                      char *restart)
 {
     note_reading(self, read);
+    udpai_plan_keep_targets(plan, self->present ? self->present : self->plan);
     udpai_plan_free(self->present);
     self->present = plan;
     self->restart = restart;

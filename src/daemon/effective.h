@@ -9,7 +9,7 @@
 
 /* Belongs to the loop's thread. Zeroes but for the plan and the options, which are borrowed. */
 typedef struct udpai_effective {
-    const udpai_plan *plan; /* of the start */
+    udpai_plan *plan; /* of the start */
     const udpai_options *options;
     udpai_plan *present; /* of the last reload; owned; NULL: that of the start */
     /* When the file was read again the last time, as udpai_bootstrap has it; 0: never. */

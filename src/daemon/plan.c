@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/bootstrap_fields.h"
+#include "daemon/config_merge.h"
 #include "daemon/dynamic_sources.h"
 #include "daemon/mesh.h"
 #include "daemon/plan_internal.h"
@@ -132,4 +133,65 @@ udpai_plan_free(udpai_plan *plan)
         udpai_plan_done(plan);
     udpai_free(plan);
     return NULL;
+}
+
+/* ---- one in the place of another ---- */
+
+typedef Udpa__Config__V1__StaticResources static_message;
+
+bool
+udpai_plan_source_moves(const udpai_plan *plan, const udpai_plan *before, size_t index)
+{
+    const static_message *now = plan->bootstrap.message->static_resources,
+                         *then = before->bootstrap.message->static_resources;
+    return now && then && index < now->n_config_sources && index < then->n_config_sources &&
+           udpai_config_moves(then->config_sources[index], now->config_sources[index]);
+}
+
+static void
+swap(void **a, void **b)
+{
+    void *was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* The first ones are those of static_resources, in their order. */
+static bool
+has_moved(const udpai_plan *plan, const udpai_plan *before, const udpai_plan_dialled *dialled)
+{
+    for (size_t i = 0; i < plan->sources.n; i++)
+        if (plan->sources.items[i].target == dialled->target)
+            return udpai_plan_source_moves(plan, before, i);
+    return false;
+}
+
+static void
+keep_dialled(udpai_plan *plan, udpai_plan *before)
+{
+    for (size_t i = 0; i < plan->dialled.n && i < before->dialled.n; i++) {
+        udpai_plan_dialled *now = &plan->dialled.items[i], *then = &before->dialled.items[i];
+        const udpai_plan_dialled was = *now;
+        if (has_moved(plan, before, now))
+            continue;
+        now->target = then->target;
+        now->client = then->client;
+        then->target = was.target;
+        then->client = was.client;
+    }
+}
+
+void
+udpai_plan_keep_targets(udpai_plan *plan, udpai_plan *before)
+{
+    keep_dialled(plan, before); /* finds them by the targets that they have until now */
+    for (size_t i = 0; i < plan->sources.n && i < before->sources.n; i++)
+        if (!udpai_plan_source_moves(plan, before, i))
+            swap(&plan->sources.items[i].target, &before->sources.items[i].target);
+    for (size_t i = 0; i < plan->read_sources.n && i < before->read_sources.n; i++)
+        swap(&plan->read_sources.items[i].target, &before->read_sources.items[i].target);
+    for (size_t i = 0; i < plan->dials.n && i < before->dials.n; i++)
+        swap(&plan->dials.items[i].target, &before->dials.items[i].target);
+    for (size_t i = 0; i < plan->load_upstreams.n && i < before->load_upstreams.n; i++)
+        swap(&plan->load_upstreams.items[i].target, &before->load_upstreams.items[i].target);
 }

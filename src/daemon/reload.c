@@ -79,8 +79,10 @@ udpai_reload_configuration(udpai_reload *self,
     udpa_err err = udpai_configuration_reload(&self->env.configuration, request, ret_error);
     if (err != UDPA_OK || request->is_dry_run)
         return err;
-    if (watch_keys(self) != UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, LOG, "files of keys are not watched: out of memory");
+    udpai_certificate_users_take_plan(&self->env.users, &self->certificates);
+    if (watch_keys(self) != UDPA_OK ||
+        udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP) != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, LOG, "some files of keys are not watched: out of memory");
     note_reload(self, self->env.configuration.options->config_file);
     return UDPA_OK;
 }

@@ -32,7 +32,7 @@
 #include "storage/sqlite.h"
 
 typedef struct server {
-    const udpai_plan *plan;
+    udpai_plan *plan;
     const udpai_options *options;
     udpai_schema *schema;
     udpai_inspection inspection;
@@ -477,8 +477,8 @@ open_reload(server *self, udpa_error **ret_error)
         .configuration = {self->endpoint, self->plan, self->schema, self->options, &self->problems,
                           self->replicas, self->engine, self->directories, self->readers,
                           self->workers, self->runtime->follower, &self->effective},
-        .users = {self->plan, self->tls.items, self->rest, self->admin, self->replicas,
-                  self->exporter},
+        .users = {self->plan, &self->effective, self->tls.items, self->rest, self->admin,
+                  self->replicas, self->exporter},
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }

@@ -9,7 +9,7 @@
 
 /* All borrowed. */
 typedef struct udpai_server_parts {
-    const udpai_plan *plan;
+    udpai_plan *plan;
     udpai_schema *schema;
     const udpai_options *options;
     udpai_replicas *replicas; /* NULL: it has none */

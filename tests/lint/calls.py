@@ -54,7 +54,7 @@ PARTS = {
         # what resources configure
         'follower', 'delegation dynamic_source dynamic_sources dynamic_source_read dynamic',
         # the node
-        'barriers places', 'replica_accept replica_held replica_problems replica_sweep janitor obsolete', 'replica_listing', 'replica', 'commits_audit', 'commits commits_replicated', 'outbox', 'listing', 'node_audit', 'node_freeze', 'files', 'shared_files', 'delete_origin node node_metrics node_new node_parts origins restore sessions',
+        'barriers places', 'replica_accept replica_held replica_problems replica_sweep janitor obsolete', 'replica_listing', 'replica', 'commits_audit', 'commits commits_replicated', 'outbox', 'listing', 'node_audit', 'node_freeze', 'node_sources', 'files', 'shared_files', 'delete_origin node node_metrics node_new node_parts origins restore sessions',
     ],
     'endpoint': [
         # the ground

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 from product import PATIENCE_S, admin_page, check, main, wait_for
@@ -160,16 +159,14 @@ def check_bounds(test, node):
     os.symlink(moved, many['path'])
     node.config['static_resources']['directories'].append({**many, 'path': str(moved)})
     node.write()
-    lines = []
-    process, _ = watch_changes(node, lines)
-    wait_for('a client has all', lambda: len(lines) == 45)
+    watch = Watch(node)
+    wait_for('a client has all', lambda: len(watch.lines()) == 45)
     shown = node.reload()
     check('what has only moved stays', shown['withdrawn'] == 0 and len(node.names()) == 45, (shown, node.names()))
     node.config['static_resources']['directories'].pop()
     node.write()
-    check('and the client has received nothing', len(lines) == 45, lines[45:])
-    process.kill()
-    process.wait()
+    check('and the client has received nothing', len(watch.lines()) == 45, watch.lines()[45:])
+    watch.process.kill()
     check('by force', node.reload('--force')['withdrawn'] == 40)
     wait_for('they go', lambda: len(node.names()) == 5)
 
@@ -205,6 +202,38 @@ def check_errors(test):
     node.end()
 
 
+def check_sources(test):
+    """A source that has moved keeps what it has brought; clients receive nothing."""
+    a = directory(test, 'above', *(f's{i}' for i in range(5)))
+    first = Node(test, 'first', node={'id': 'above', 'authority': 'acme'}, static_resources={'directories': [a]})
+    second = Node(test, 'second', node={'id': 'above2', 'authority': 'acme'}, static_resources={'directories': [a]})
+    source = {'name': 'above', 'udpa': {'address': first.address}}
+    node = Node(test, 'below', static_resources={'config_sources': [source]}, providers=[
+        {'types': ['google.protobuf.StringValue'], 'config_descriptors': [{'resource_name': 'above'}]}])
+    watch = Watch(node)
+    wait_for('it has all', lambda: len(watch.lines()) == 5)
+    source['udpa']['address'] = '127.0.0.1:1'
+    node.write()
+    shown = node.reload()
+    check('a source moves', shown['changes'] == ['static_resources.config_sources'] and shown['restart'] == [], shown)
+    wait_for('it is not there', lambda: '127.0.0.1:1' in node.ctl('status', 'sources', '-o', 'json') and
+             'refused' in node.ctl('status', 'sources', '-o', 'json'))
+    check('what it has brought is', len(watch.lines()) == 5 and len(node.names()) == 5, watch.lines())
+    first.end()
+    source['udpa']['address'] = second.address
+    node.write()
+    node.reload()
+    put(test.work / 'above', 's9', 'x')
+    wait_for('what is new comes', lambda: len(watch.lines()) == 6)
+    check('and nothing else', 's9' in watch.lines()[5], watch.lines()[5:])
+    node.config['static_resources']['config_sources'].append({'name': 'other', 'udpa': {'address': '127.0.0.1:1'}})
+    node.write()
+    check('one that is added takes a restart', node.reload('--dry-run')['restart'] == ['static_resources.config_sources'])
+    watch.process.kill()
+    node.end()
+    second.end()
+
+
 def check_audit(test):
     node = Node(test, 'audit')
     node.ctl('reload', '--dry-run')
@@ -217,16 +246,15 @@ def check_audit(test):
     node.end()
 
 
-def watch_changes(node, lines):
-    process = subprocess.Popen([str(node.test.build / 'udpactl'), '--server', node.address, 'watch', TYPE, '-o', 'name'],
-                               stdout=subprocess.PIPE, text=True)
+class Watch:
+    """A client that prints a line for each change; it ends with the test."""
 
-    def read():
-        for line in process.stdout:
-            lines.append(line)
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
-    return process, thread
+    def __init__(self, node):
+        self.process = node.test.start(f'{node.name}-watch', [node.test.build / 'udpactl', '--server', node.address, 'watch',
+                                                              TYPE, '-o', 'name'])
+
+    def lines(self):
+        return [line for line in self.process.text().splitlines() if not line.startswith('udpactl')]
 
 
 def check_silence(test, n_workers, seconds):
@@ -234,34 +262,30 @@ def check_silence(test, n_workers, seconds):
     a, b = directory(test, f'silent{n_workers}', *(f'r{i}' for i in range(20))), directory(test, f'new{n_workers}', 'other')
     b['namespace'] = 'org.other'
     node = Node(test, f'silent{n_workers}', static_resources={'directories': [a]}, workers=n_workers)
-    lines = []
-    process, thread = watch_changes(node, lines)
-    try:
-        wait_for('it has all', lambda: len(lines) == 20)
-        sent = 'udpa_responses_total'
-        end = time.monotonic() + seconds
-        n = 0
-        while time.monotonic() < end:
-            n += 1
-            node.config['limits'] = {'maxStreams': 1000 + n % 7}
-            node.config['timing'] = {'interestLinger': f'{20 + n % 5}s'}
-            node.config['log'] = {'level': ('INFO', 'WARNING')[n % 2]}
-            node.config['acl'] = {'rules': [{'name': f'rule{n % 3}', 'identities': ['*', 'unix:*'], 'actions': [
-                'ADMIN', 'SUBSCRIBE', 'PUBLISH']}]}
-            node.write(json.dumps(node.config) if n % 5 else '{"limits": ')
-            node.process.process.send_signal(signal.SIGHUP)
-            time.sleep(0.1)
-        node.write()
+    watch = Watch(node)
+    wait_for('it has all', lambda: len(watch.lines()) == 20)
+    sent = 'udpa_responses_total'
+    end = time.monotonic() + seconds
+    n = 0
+    while time.monotonic() < end:
+        n += 1
+        node.config['limits'] = {'maxStreams': 1000 + n % 7}
+        node.config['timing'] = {'interestLinger': f'{20 + n % 5}s'}
+        node.config['log'] = {'level': ('INFO', 'WARNING')[n % 2]}
+        node.config['acl'] = {'rules': [{'name': f'rule{n % 3}', 'identities': ['*', 'unix:*'], 'actions': [
+            'ADMIN', 'SUBSCRIBE', 'PUBLISH']}]}
+        node.write(json.dumps(node.config) if n % 5 else '{"limits": ')
         node.process.process.send_signal(signal.SIGHUP)
-        wait_for('the last one is in effect', lambda: json.loads(node.ctl('config', '-o', 'json'))['bootstrap'].get(
-            'limits') == node.config['limits'])
-        check(f'{n} reloads, and a client has received nothing ({sent})', len(lines) == 20 and process.poll() is None, lines)
-        put(test.work / f'silent{n_workers}', 'r3', 'another')
-        wait_for('until something changes', lambda: len(lines) == 21)
-        check('of that one name', 'changed' in lines[20] and 'com.acme/r3' in lines[20], lines[20:])
-    finally:
-        process.kill()
-        process.wait()
+        time.sleep(0.1)
+    node.write()
+    node.process.process.send_signal(signal.SIGHUP)
+    wait_for('the last one is in effect', lambda: json.loads(node.ctl('config', '-o', 'json'))['bootstrap'].get(
+        'limits') == node.config['limits'])
+    check(f'{n} reloads, and a client has received nothing ({sent})', len(watch.lines()) == 20 and watch.process.process.poll() is None, watch.lines())
+    put(test.work / f'silent{n_workers}', 'r3', 'another')
+    wait_for('until something changes', lambda: len(watch.lines()) == 21)
+    check('of that one name', 'changed' in watch.lines()[20] and 'com.acme/r3' in watch.lines()[20], watch.lines()[20:])
+    watch.process.kill()
     node.end()
 
 
@@ -290,6 +314,7 @@ def body(test):
     check_values(test)
     check_directories(test)
     check_errors(test)
+    check_sources(test)
     check_audit(test)
     check_workers(test)
     check_silence(test, 0, 3)

@@ -35,8 +35,8 @@ typedef struct udpai_file_set_options {
 udpa_err udpai_file_set_new(udpai_file_set **ret_set,
                             const udpai_file_set_options *options,
                             udpa_error **ret_error);
-/* Copies the path; NULL or an empty one is left out, and one that is in the group. The file need not
- * be there. Also behind the start: what is there then has been seen. */
+/* Copies the path; NULL or an empty one is left out, and one that is in the group. The file need
+ * not be there. Also behind the start: what is there then has been seen. */
 udpa_err udpai_file_set_add(udpai_file_set *set, const char *path, size_t group);
 /* What is there now has been seen. */
 void udpai_file_set_start(udpai_file_set *set);

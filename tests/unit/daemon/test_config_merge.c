@@ -84,6 +84,37 @@ of_a_section_parts_are_taken_over(void **state)
            "static_resources.config_sources");
 }
 
+#define SOURCES(all) "static_resources: {config_sources: [" all "]}\n"
+#define ONE(how) "{name: one, udpa: {" how "}}"
+#define OTHER ", {name: two, xds: {address: '127.0.0.1:3'}}"
+
+static void
+sources_may_be_reached_otherwise(void **state)
+{
+    expect(state, SOURCES(ONE("address: 'a:1'") OTHER),
+           SOURCES(ONE("address: 'b:2', keepalive: {interval: 5s}") OTHER),
+           SOURCES(ONE("address: 'b:2', keepalive: {interval: 5s}") OTHER), "");
+    expect(state, SOURCES(ONE("address: 'a:1', tls: {ca_file: a}")),
+           SOURCES(ONE("address: 'a:1', tls: {ca_file: b}")),
+           SOURCES(ONE("address: 'a:1', tls: {ca_file: b}")), "");
+}
+
+static void
+other_sources_take_a_restart(void **state)
+{
+    static const char before[] = SOURCES(ONE("address: 'a:1'") OTHER);
+    static const char *const others[] = {
+        SOURCES(ONE("address: 'b:1'")),
+        SOURCES("{name: two, xds: {address: '127.0.0.1:3'}}, " ONE("address: 'b:1'")),
+        SOURCES(ONE("address: 'b:1', tls: {ca_file: a}") OTHER),
+        SOURCES("{name: one, udpa: {address: 'b:1'}, max_withdrawal: 3%}" OTHER),
+        SOURCES(ONE("address: 'b:1'") ", {name: two, xds: {address: '127.0.0.1:4'}}"),
+        SOURCES("{name: one, udpa_listen: {peer: x}}" OTHER),
+    };
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++)
+        expect(state, before, others[i], before, "static_resources.config_sources");
+}
+
 static void
 a_section_may_come_or_go(void **state)
 {
@@ -144,6 +175,8 @@ main(void)
         CASE(sections_are_taken_over),
         CASE(the_rest_takes_a_restart),
         CASE(of_a_section_parts_are_taken_over),
+        CASE(sources_may_be_reached_otherwise),
+        CASE(other_sources_take_a_restart),
         CASE(a_section_may_come_or_go),
         CASE(no_slip_opens_the_node),
         CASE(replicas_keep_their_directories),
