@@ -234,6 +234,59 @@ def check_sources(test):
     second.end()
 
 
+class Authority:
+    """Certificates of a server, by an authority of their own."""
+
+    def __init__(self, test, name):
+        self.folder = test.work / name
+        subprocess.run([str(test.arguments.ca), str(self.folder), 'server'], check=True, capture_output=True)
+
+    def server(self):
+        return {'certificate_file': f'{self.folder}/server.crt', 'private_key_file': f'{self.folder}/server.key'}
+
+    def trust(self, path):
+        new = path.with_suffix('.new')
+        new.write_bytes((self.folder / 'ca.crt').read_bytes())
+        new.replace(path)
+
+
+def check_certificates(test):
+    """Of a source those in use are followed, after a reload that leaves it where it is, and after one that moves it."""
+    one, two = Authority(test, 'ca1'), Authority(test, 'ca2')
+    a = directory(test, 'trusted', 't0')
+    trust, other = test.work / 'trust.crt', test.work / 'other.crt'
+    one.trust(trust)
+
+    def serve(name, authority, address='127.0.0.1:0'):
+        return Node(test, name, node={'id': 'trusted', 'authority': 'acme'}, static_resources={'directories': [a]},
+                    sockets=[{'address': address, 'tls': authority.server()}], store={'in_memory': True},
+                    admin={'sockets': [{'address': f'unix:{test.work}/{name}.sock'}]})
+    server = serve('server1', one)
+    source = {'name': 'above', 'udpa': {'address': server.address, 'tls': {'ca_file': str(trust), 'server_name': 'localhost'}}}
+    node = Node(test, 'trusting', static_resources={'config_sources': [source]}, providers=[
+        {'types': ['google.protobuf.StringValue'], 'config_descriptors': [{'resource_name': 'above'}]}])
+    wait_for('it has it', lambda: node.names() == {'com.acme/t0'})
+    check('a reload that changes nothing', node.reload()['changes'] == [])
+
+    def renew(name, file, authority):
+        n = node.process.text().count('certificates were read again')
+        authority.trust(file)
+        wait_for('other authorities', lambda: node.process.text().count('certificates were read again') > n)
+        check('the server ends', test.interrupt(server.process) == 0)
+        put(test.work / 'trusted', name, 'x')
+        return serve(f'server-{name}', authority, server.address)
+    server = renew('t1', trust, two)
+    wait_for('they are used', lambda: 'com.acme/t1' in node.names())
+    two.trust(other)
+    source['udpa']['tls']['ca_file'] = str(other)
+    node.write()
+    check('other files', node.reload()['restart'] == [])
+    server = renew('t2', other, one)
+    wait_for('which are followed', lambda: 'com.acme/t2' in node.names())
+    server.process.kill()
+    node.end()
+
+
 def check_audit(test):
     node = Node(test, 'audit')
     node.ctl('reload', '--dry-run')
@@ -315,10 +368,13 @@ def body(test):
     check_directories(test)
     check_errors(test)
     check_sources(test)
+    check_certificates(test)
     check_audit(test)
     check_workers(test)
     check_silence(test, 0, 3)
 
 
 if __name__ == '__main__':
-    sys.exit(main(argparse.ArgumentParser(description=__doc__), body, ('short', 'long')))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--ca', required=True, help='make-development-ca')
+    sys.exit(main(parser, body, ('short', 'long')))
