@@ -56,104 +56,6 @@ struct udpai_pages {
     udpai_loop_inbox *inbox;
 };
 
-enum {
-    METRICS,
-    READY,
-    LIVEZ,
-    READYZ,
-    RUNTIME,
-    MODIFY,
-    STATS,
-    PROMETHEUS,
-    ACCEPT,
-    DELETE,
-    REBALANCE,
-    STORE,
-    STORE_ACCEPT,
-    STORE_PUSH,
-    STORE_RESEAL,
-    STORE_MIGRATE,
-    EVENTS,
-    INDEX,
-    AUDIT,
-    FREEZES,
-    FREEZE,
-    THAW,
-    STATUS,
-    EXPLAIN,
-    CONFIG,
-    TOP,
-    BACKUP,
-    BACKUP_PART,
-    RELOAD,
-};
-
-const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
-    [METRICS] = {.path = "/metrics"},
-    [READY] = {.path = "/ready"},
-    [LIVEZ] = {.path = "/livez", .is_prompt = true},
-    [READYZ] = {.path = "/readyz"},
-    [RUNTIME] = {.path = "/runtime"},
-    [MODIFY] = {.path = "/runtime_modify", .is_post = true},
-    [STATS] = {.path = "/stats"},
-    [PROMETHEUS] = {.path = "/stats/prometheus"},
-    [ACCEPT] = {.path = "/sources_accept", .is_post = true},
-    [DELETE] = {.path = "/origins_delete", .is_post = true},
-    [REBALANCE] = {.path = "/replicas_rebalance", .is_post = true},
-    [STORE] = {.path = "/store"},
-    [STORE_ACCEPT] = {.path = "/store_accept", .is_post = true},
-    [STORE_PUSH] = {.path = "/store_push", .is_post = true},
-    [STORE_RESEAL] = {.path = "/store_reseal", .is_post = true},
-    [STORE_MIGRATE] = {.path = "/store_migrate", .is_post = true},
-    [EVENTS] = {.path = "/events"},
-    [INDEX] = {.path = "/"},
-    [AUDIT] = {.path = "/audit"},
-    [FREEZES] = {.path = "/freezes"},
-    [FREEZE] = {.path = "/freeze", .is_post = true},
-    [THAW] = {.path = "/thaw", .is_post = true},
-    [STATUS] = {.path = "/status"},
-    [EXPLAIN] = {.path = "/explain"},
-    [CONFIG] = {.path = "/config"},
-    [TOP] = {.path = "/top"},
-    [BACKUP] = {.path = "/backup", .is_post = true},
-    [BACKUP_PART] = {.path = "/backup_part"},
-    [RELOAD] = {.path = "/reload", .is_post = true},
-};
-
-/* A line of the index for each. */
-static const char *const summaries[UDPAI_PAGES] = {
-    [METRICS] = "all metrics, for Prometheus",
-    [READY] = "200 once all sources have synchronized",
-    [LIVEZ] = "200 while the node's threads make progress",
-    [READYZ] = "200 while the node should have clients; ?verbose has the reasons",
-    [RUNTIME] = "values that change while the node runs, by layer",
-    [MODIFY] = "?KEY=VALUE sets some of them; an empty value removes it",
-    [STATS] = "counters, a line for each",
-    [PROMETHEUS] = "the same, for Prometheus",
-    [ACCEPT] = "?NAME accepts that a source does not name what it named before",
-    [DELETE] = "?NODE deletes what a node has read that will not come back; &dry_run only shows it",
-    [REBALANCE] = "spreads clients over replicas; ?over_ms=NUMBER",
-    [STORE] = "why a replica holds what etcd has",
-    [STORE_ACCEPT] = "takes what etcd has; ?dry_run only shows what would go",
-    [STORE_PUSH] = "writes what etcd lacks; ?dry_run only shows it",
-    [STORE_RESEAL] = "encrypts secrets in etcd with the first key; ?look=true only shows how far",
-    [STORE_MIGRATE] = "moves the store to the other engine, with the next start",
-    [EVENTS] = "what happens to the node, and what is streamed to it, as it comes; ?kind=KIND",
-    [INDEX] = "this list",
-    [AUDIT] = "who has changed what, as JSON; ?limit, after, before, since, identity, name",
-    [FREEZES] = "what is frozen, and the changes that wait, as JSON; ?prefix",
-    [FREEZE] =
-        "?because=TEXT stops all changes; &prefix=PREFIX of these names, &all also endpoints",
-    [THAW] = "what waits becomes effective; ?prefix=PREFIX as it was frozen",
-    [STATUS] = "?type=node, source, replica, session or client, as JSON; &name, limit, after",
-    [CONFIG] = "the configuration in effect, without secrets, as YAML; ?format=json",
-    [EXPLAIN] = "?type=TYPE&name=NAME why it is served, or not, and who has it, as JSON; &for",
-    [RELOAD] = "reads the bootstrap file again; ?dry_run only shows what would change; ?force",
-    [TOP] = "rates of the last seconds, times, and the worst clients, as JSON; ?limit",
-    [BACKUP] = "makes a copy of the store; ?look=true only shows how far that is",
-    [BACKUP_PART] = "?id=ID&from=BYTE reads it, a part at a time",
-};
-
 /* ---- answering ---- */
 
 /* Consumes the text. */
@@ -190,32 +92,32 @@ check_rules(const udpai_pages *self, const udpai_http_reading *reading, udpa_err
         .name = UDPAI_STR(NAME),
     };
     switch (reading->page - udpai_pages_all) {
-    case ACCEPT:
-    case DELETE:
+    case UDPAI_PAGE_ACCEPT:
+    case UDPAI_PAGE_DELETE:
         question.type_url = UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS);
         question.name = UDPAI_STR(NAME_OF_SOURCES);
         break;
-    case REBALANCE:
-    case STORE:
-    case STORE_ACCEPT:
-    case STORE_PUSH:
-    case STORE_RESEAL:
-    case STORE_MIGRATE:
+    case UDPAI_PAGE_REBALANCE:
+    case UDPAI_PAGE_STORE:
+    case UDPAI_PAGE_STORE_ACCEPT:
+    case UDPAI_PAGE_STORE_PUSH:
+    case UDPAI_PAGE_STORE_RESEAL:
+    case UDPAI_PAGE_STORE_MIGRATE:
         question.type_url = UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS);
         question.name = UDPAI_STR(NAME_OF_REPLICAS);
         break;
-    case EVENTS:
+    case UDPAI_PAGE_EVENTS:
         question.type_url = UDPAI_STR(UDPAI_TYPE_EVENT);
         question.name = UDPAI_STR(NAME_OF_EVENTS);
         break;
-    case FREEZES:
-    case FREEZE:
-    case THAW:
+    case UDPAI_PAGE_FREEZES:
+    case UDPAI_PAGE_FREEZE:
+    case UDPAI_PAGE_THAW:
         question.type_url = UDPAI_STR(UDPAI_TYPE_FREEZE);
         question.name = UDPAI_STR(NAME_OF_FREEZE);
         break;
-    case BACKUP:
-    case BACKUP_PART:
+    case UDPAI_PAGE_BACKUP:
+    case UDPAI_PAGE_BACKUP_PART:
         question.type_url = UDPAI_STR(UDPAI_TYPE_SECRET);
         question.name = UDPAI_STR(NAME_OF_SECRETS);
         break;
@@ -230,8 +132,8 @@ static bool
 is_open(const udpai_pages *self, const udpai_http_reading *reading)
 {
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    return (page == METRICS && self->plan->has_open_metrics) ||
-           (page == READYZ && self->plan->has_open_health);
+    return (page == UDPAI_PAGE_METRICS && self->plan->has_open_metrics) ||
+           (page == UDPAI_PAGE_READYZ && self->plan->has_open_health);
 }
 
 static udpa_err
@@ -369,14 +271,14 @@ change_store(const udpai_pages *self,
     udpai_strbuf form;
     udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
     udpai_str asked = udpai_strbuf_view(&form);
-    if (err == UDPA_OK && page == STORE_RESEAL)
+    if (err == UDPA_OK && page == UDPAI_PAGE_STORE_RESEAL)
         err = udpai_store_reseal_page(self->replicas, asked, text, ret_error);
-    else if (err == UDPA_OK && page == STORE_MIGRATE)
+    else if (err == UDPA_OK && page == UDPAI_PAGE_STORE_MIGRATE)
         err = udpai_store_migrate_page(self->plan, text, ret_error);
     else if (err == UDPA_OK)
-        err = udpai_store_answer_page(self->endpoint,
-                                      page == STORE_PUSH ? UDPAI_HOLD_PUSH : UDPAI_HOLD_ACCEPT,
-                                      asked, text, ret_error);
+        err = udpai_store_answer_page(
+            self->endpoint, page == UDPAI_PAGE_STORE_PUSH ? UDPAI_HOLD_PUSH : UDPAI_HOLD_ACCEPT,
+            asked, text, ret_error);
     udpai_strbuf_done(&form);
     return err;
 }
@@ -428,7 +330,7 @@ freeze_or_thaw(const udpai_pages *self, const udpai_http_reading *reading, udpa_
     udpai_str asked = udpai_strbuf_view(&form);
     udpai_str by = udpai_audit_page_actor(reading, reading->access == UDPAI_PAGE_BY_TOKEN);
     if (err == UDPA_OK)
-        err = reading->page == &udpai_pages_all[FREEZE]
+        err = reading->page == &udpai_pages_all[UDPAI_PAGE_FREEZE]
                   ? udpai_freeze_page(node, asked, by, ret_error)
                   : udpai_thaw_page(node, asked, ret_error);
     udpai_strbuf_done(&form);
@@ -466,7 +368,7 @@ put_index(udpai_strbuf *text)
 {
     for (size_t i = 0; i < UDPAI_PAGES; i++)
         udpai_strbuf_printf(text, "%-4s %-20s %s\n", udpai_pages_all[i].is_post ? "POST" : "GET",
-                            udpai_pages_all[i].path, summaries[i]);
+                            udpai_pages_all[i].path, udpai_page_summaries[i]);
 }
 
 /* What needs no rule. False: it is not such a page. */
@@ -474,9 +376,9 @@ static bool
 answer_to_all(const udpai_pages *self, udpai_http_reading *reading)
 {
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    if (page == READY)
+    if (page == UDPAI_PAGE_READY)
         answer_ready(self, reading);
-    else if (page == READYZ && !udpai_readyz_is_verbose(reading))
+    else if (page == UDPAI_PAGE_READYZ && !udpai_readyz_is_verbose(reading))
         udpai_readyz_page(&self->health, reading);
     else
         return false;
@@ -488,22 +390,22 @@ static bool
 is_no_text(const udpai_http_reading *reading)
 {
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    return page == METRICS || page == EVENTS || page == READYZ || page == STATUS ||
-           page == EXPLAIN || page == TOP;
+    return page == UDPAI_PAGE_METRICS || page == UDPAI_PAGE_EVENTS || page == UDPAI_PAGE_READYZ ||
+           page == UDPAI_PAGE_STATUS || page == UDPAI_PAGE_EXPLAIN || page == UDPAI_PAGE_TOP;
 }
 
 static udpa_err
 answer_otherwise(udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_error)
 {
-    if (reading->page == &udpai_pages_all[METRICS])
+    if (reading->page == &udpai_pages_all[UDPAI_PAGE_METRICS])
         return answer_metrics(self, reading, ret_error);
-    if (reading->page == &udpai_pages_all[EVENTS])
+    if (reading->page == &udpai_pages_all[UDPAI_PAGE_EVENTS])
         return udpai_events_page(self->plan, self->schema, reading, ret_error);
-    if (reading->page == &udpai_pages_all[STATUS])
+    if (reading->page == &udpai_pages_all[UDPAI_PAGE_STATUS])
         return udpai_status_page_read(&self->questions, reading, ret_error);
-    if (reading->page == &udpai_pages_all[EXPLAIN])
+    if (reading->page == &udpai_pages_all[UDPAI_PAGE_EXPLAIN])
         return udpai_explain_page_read(&self->questions, reading, ret_error);
-    if (reading->page == &udpai_pages_all[TOP])
+    if (reading->page == &udpai_pages_all[UDPAI_PAGE_TOP])
         return udpai_top_page_read(self->top, reading, ret_error);
     udpai_readyz_page(&self->health, reading);
     return UDPA_OK;
@@ -518,22 +420,22 @@ do_it(const udpai_pages *self,
 {
     udpa_err err = UDPA_OK;
     switch (reading->page - udpai_pages_all) {
-    case ACCEPT:
+    case UDPAI_PAGE_ACCEPT:
         return accept_absences(self, reading, text, ret_error);
-    case DELETE:
+    case UDPAI_PAGE_DELETE:
         return delete_origin(self, reading, text, ret_error);
-    case REBALANCE:
+    case UDPAI_PAGE_REBALANCE:
         return rebalance(self, reading, text, ret_error);
-    case STORE_ACCEPT:
-    case STORE_PUSH:
-    case STORE_RESEAL:
-    case STORE_MIGRATE:
+    case UDPAI_PAGE_STORE_ACCEPT:
+    case UDPAI_PAGE_STORE_PUSH:
+    case UDPAI_PAGE_STORE_RESEAL:
+    case UDPAI_PAGE_STORE_MIGRATE:
         return change_store(self, reading, text, ret_error);
-    case BACKUP:
+    case UDPAI_PAGE_BACKUP:
         return udpai_backup_page_ask(self->backup, reading->query, reading->body, text, ret_error);
-    case RELOAD:
+    case UDPAI_PAGE_RELOAD:
         return self->reload(self->reload_userdata, reading, text, ret_error);
-    case MODIFY:
+    case UDPAI_PAGE_MODIFY:
         err = modify(self, reading, ret_error);
         break;
     default:
@@ -555,29 +457,30 @@ show(udpai_pages *self,
     const udpai_stats_facts facts = {self->endpoint, &self->runtime->runtime,
                                      udpai_rest_counts(*self->admin), self->n_unauthenticated};
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    bool is_json = page == RUNTIME || page == FREEZES || page == AUDIT;
-    *type = is_json ? JSON : page == BACKUP_PART ? UDPAI_BACKUP_TYPE : TEXT;
+    bool is_json =
+        page == UDPAI_PAGE_RUNTIME || page == UDPAI_PAGE_FREEZES || page == UDPAI_PAGE_AUDIT;
+    *type = is_json ? JSON : page == UDPAI_PAGE_BACKUP_PART ? UDPAI_BACKUP_TYPE : TEXT;
     switch (page) {
-    case INDEX:
+    case UDPAI_PAGE_INDEX:
         put_index(text);
         return UDPA_OK;
-    case RUNTIME:
+    case UDPAI_PAGE_RUNTIME:
         udpai_runtime_page(&self->runtime->runtime, self->plan, text);
         return UDPA_OK;
-    case STORE:
+    case UDPAI_PAGE_STORE:
         return udpai_store_page(self->endpoint, text, ret_error);
-    case FREEZES:
+    case UDPAI_PAGE_FREEZES:
         return udpai_freezes_page(udpai_endpoint_node(self->endpoint), reading->query, text,
                                   ret_error);
-    case AUDIT:
+    case UDPAI_PAGE_AUDIT:
         return udpai_audit_page_read(&self->audit, reading->query, text, ret_error);
-    case CONFIG:
+    case UDPAI_PAGE_CONFIG:
         return udpai_config_page_read(self->effective, self->schema, reading, type, text,
                                       ret_error);
-    case BACKUP_PART:
+    case UDPAI_PAGE_BACKUP_PART:
         return udpai_backup_page_read(self->backup, reading->query, text, ret_error);
     default:
-        (page == STATS ? udpai_stats_page : udpai_stats_prometheus_page)(&facts, text);
+        (page == UDPAI_PAGE_STATS ? udpai_stats_page : udpai_stats_prometheus_page)(&facts, text);
         return UDPA_OK;
     }
 }
@@ -609,7 +512,7 @@ void
 udpai_pages_read(void *userdata, udpai_http_reading *reading)
 {
     udpai_pages *self = userdata;
-    if (reading->page == &udpai_pages_all[LIVEZ])
+    if (reading->page == &udpai_pages_all[UDPAI_PAGE_LIVEZ])
         udpai_livez_page(&self->health, reading); /* also if the loop does not turn */
     else
         udpai_loop_inbox_push(self->inbox, &reading->node);

@@ -8,6 +8,7 @@
 #include "daemon/certificates.h"
 #include "daemon/effective.h"
 #include "daemon/liveness.h"
+#include "daemon/page_list.h"
 #include "daemon/readiness.h"
 #include "daemon/replicas.h"
 #include "daemon/runtime.h"
@@ -16,13 +17,6 @@
 #include "transport/otlp/exporter.h"
 
 typedef struct udpai_pages udpai_pages;
-
-/* The first ones are on sockets of HTTP anyway, the next ones by the setting http.admin_pages; all
- * are on admin sockets. */
-#define UDPAI_PAGES_FOR_ALL 4
-#define UDPAI_PAGES_AT_HTTP 16
-#define UDPAI_PAGES 29
-extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* What a client has shown, as a reading has it in `access`. */
 typedef enum udpai_page_access {

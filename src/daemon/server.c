@@ -171,6 +171,9 @@ on_signal(uv_signal_t *handle, int number)
         return;
     }
     if (number == SIGTERM && self->readiness.listens) {
+        const udpai_plan *plan = udpai_effective_plan(&self->effective);
+        self->shutdown.delay_ms = plan->drain_delay_ms;
+        self->shutdown.time_ms = plan->drain_time_ms;
         udpai_shutdown_drain(&self->shutdown);
         return;
     }
@@ -630,8 +633,6 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
     udpai_turn_meter_prepare(&self.loop);
     self.shutdown = (udpai_shutdown){
         .endpoint = &self.endpoint,
-        .delay_ms = parts->plan->drain_delay_ms,
-        .time_ms = parts->plan->drain_time_ms,
         .has_workers = parts->plan->settings.n_workers > 0,
         .begun = on_leaving,
         .over = on_shut_down,

@@ -15,7 +15,7 @@
 typedef struct udpai_shutdown {
     /* The owner's: */
     udpa_endpoint *const *endpoint;
-    uint64_t delay_ms, time_ms;
+    uint64_t delay_ms, time_ms; /* of a drain: to be set before it */
     bool has_workers;
     void (*begun)(void *userdata); /* load balancers should send nobody any more */
     void (*over)(void *userdata);  /* all may be closed; it may come again */
