@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """grpc.testing.TestService on udpad's own listener (grpc_test_server.c), as a process, and its messages."""
 import functools
+import signal
 import time
 
 import interop
@@ -16,6 +17,7 @@ PATIENCE_S = 20
 
 class Server(interop.Node):
     """The test ends it as it ends a node, and fails if a sanitizer has found something."""
+    end_signal = signal.SIGTERM
 
     def __init__(self, test, name='server', keepalive_ms=60000, age_ms=0, tls=False):
         self.name, self.authority = name, None

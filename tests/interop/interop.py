@@ -120,6 +120,7 @@ def never(what, look, seconds):
 
 class Node(Process):
     """udpad. Its state is kept in a directory of its name, so it can be started again."""
+    end_signal = signal.SIGINT  # SIGTERM would drain it
 
     def __init__(self, test, name, port=0, bootstrap=None):
         self.name = name
@@ -137,12 +138,12 @@ class Node(Process):
     def stop(self):
         """As an operator does; a sanitizer that found something fails the test."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(self.end_signal)
             try:
                 self.process.wait(STOP_PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                raise Failure(f'{self.name} did not end within {STOP_PATIENCE_S} s of SIGINT')
+                raise Failure(f'{self.name} did not end within {STOP_PATIENCE_S} s of {self.end_signal.name}')
         text = self.text()
         if self.process.returncode not in (0, -signal.SIGKILL) or \
                 any(mark in text for mark in SANITIZER_MARKS):
