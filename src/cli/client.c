@@ -135,6 +135,14 @@ udpai_cli_answered_all(udpai_cli *cli)
         udpai_cli_finish(cli, UDPAI_CLI_GOOD);
 }
 
+void
+udpai_cli_complain_of_silence(const udpai_cli *cli)
+{
+    const udpa_error *error = source_error(cli);
+    udpai_cli_complain("%s: %s", udpai_cli_server(cli),
+                       error ? udpa_error_message(error) : "it does not answer this");
+}
+
 /* A publication whose receipt did not come is published again, unless nobody can be reached: then
  * nothing better can come. */
 static bool

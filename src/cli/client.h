@@ -59,6 +59,9 @@ void udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result);
 void udpai_cli_answered(udpai_cli *cli);
 /* From callbacks: all that was asked for has been answered; it may be that it is not for us. */
 void udpai_cli_answered_all(udpai_cli *cli);
+/* Prints why there is no answer, as far as that is known: a later denial, of why it takes long, may
+ * have taken the place of the one that it was. */
+void udpai_cli_complain_of_silence(const udpai_cli *cli);
 /* The server that is connected, for people; before that, all that were given. */
 const char *udpai_cli_server(const udpai_cli *cli);
 /* Ends the connection: nothing is called back any more. */

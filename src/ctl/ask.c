@@ -20,5 +20,9 @@ udpai_ctl_ask(udpai_cli *cli,
     if (result != UDPAI_CLI_GOOD)
         return result;
     *ret_answer = udpai_cli_found_get(found, udpai_str_from(type_url), udpai_str_from(question));
-    return *ret_answer ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+    if (*ret_answer)
+        return UDPAI_CLI_GOOD;
+    if (!cli->may_be_denied)
+        udpai_cli_complain_of_silence(cli);
+    return UDPAI_CLI_REFUSED;
 }
