@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 #include "endpoint/host.h"
+#include "endpoint/stream_counts.h"
 #include "federation/freeze.h"
 #include "loop/clock.h"
 #include "store/settled.h"
+#include "store/store.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 /* Until it is ready it is looked at so often. */
@@ -98,6 +100,33 @@ udpai_ready_report_put(const udpai_ready_report *report, bool is_verbose, udpai_
         put_check(report, i, text);
     put_result(report, result, text);
     return result == UDPAI_NOT_READY ? 503 : 200;
+}
+
+static void
+put_count(uint64_t n, const char *what, udpai_strbuf *text)
+{
+    udpai_strbuf_printf(text, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+}
+
+bool
+udpai_ready_report_put_line(const udpai_ready_report *report,
+                            uint64_t n_streams,
+                            uint64_t n_resources,
+                            udpai_strbuf *text)
+{
+    udpai_ready_state result = worst_of(report);
+    bool ends = report->states[UDPAI_READY_RUNNING] != UDPAI_READY;
+    size_t check = 0;
+    udpai_strbuf_puts(text, ends ? "shutting down" : word_of(result));
+    udpai_strbuf_puts(text, ": ");
+    put_count(n_streams, "stream", text);
+    udpai_strbuf_puts(text, ", ");
+    put_count(n_resources, "resource", text);
+    while (report->states[check] != result)
+        check++;
+    if (!ends && result != UDPAI_READY)
+        udpai_strbuf_printf(text, "; %s: %s", name_of(check), report->why[check]);
+    return result != UDPAI_NOT_READY;
 }
 
 /* ---- looking ---- */
@@ -213,6 +242,26 @@ udpai_readiness_look(udpai_readiness *self, udpai_ready_report *ret_report)
         UDPA_OK)
         udpai_ready_report_add(ret_report, UDPAI_READY_SOURCES, UDPAI_DEGRADED,
                                "they are not known: %s", udpa_err_text(UDPA_ERR_NOMEM));
+}
+
+static bool
+count_type(void *userdata, udpai_str type_url, size_t n_effective)
+{
+    (void)type_url;
+    *(uint64_t *)userdata += n_effective;
+    return true;
+}
+
+bool
+udpai_readiness_put_line(udpai_readiness *self, udpai_strbuf *text)
+{
+    udpai_ready_report report;
+    uint64_t n_resources = 0;
+    udpai_readiness_look(self, &report);
+    udpai_store_visit_types(udpai_node_store(udpai_endpoint_node(self->endpoint)), count_type,
+                            &n_resources);
+    return udpai_ready_report_put_line(
+        &report, udpai_endpoint_stream_counts(self->endpoint).n_served, n_resources, text);
 }
 
 /* ---- for grpc.health.v1 ---- */

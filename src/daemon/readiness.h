@@ -46,6 +46,13 @@ void udpai_ready_report_add(udpai_ready_report *report,
 unsigned
 udpai_ready_report_put(const udpai_ready_report *report, bool is_verbose, udpai_strbuf *text);
 
+/* A line for people: the state, what is served, and the first reason. Does the node serve, with all
+ * that it waits for? */
+bool udpai_ready_report_put_line(const udpai_ready_report *report,
+                                 uint64_t n_streams,
+                                 uint64_t n_resources,
+                                 udpai_strbuf *text);
+
 typedef struct udpai_readiness {
     udpa_endpoint *endpoint;
     const udpai_problems *problems;
@@ -74,5 +81,6 @@ void udpai_readiness_listens(udpai_readiness *readiness);
 void udpai_readiness_end(udpai_readiness *readiness);
 
 void udpai_readiness_look(udpai_readiness *readiness, udpai_ready_report *ret_report);
+bool udpai_readiness_put_line(udpai_readiness *readiness, udpai_strbuf *text);
 
 #endif

@@ -18,6 +18,7 @@
 #include "daemon/reported_load.h"
 #include "daemon/rest.h"
 #include "daemon/runtime.h"
+#include "daemon/service_manager.h"
 #include "daemon/shutdown.h"
 #include "daemon/sinks.h"
 #include "daemon/storage.h"
@@ -64,6 +65,7 @@ typedef struct server {
     udpai_otlp_exporter *exporter; /* NULL: nothing is traced */
     udpai_liveness *liveness;
     udpai_readiness readiness;
+    udpai_service_manager *manager; /* NULL: none has started this node */
     bool is_stopping, has_turns;
 } server;
 
@@ -101,6 +103,7 @@ stop(server *self)
     udpai_shutdown_end(&self->shutdown);
     uv_close((uv_handle_t *)&self->joining, NULL);
     udpai_readiness_end(&self->readiness);
+    udpai_service_manager_close(UDPAI_TAKE(self->manager));
     udpai_liveness_end(self->liveness);
     udpai_daemon_runtime_leave(self->runtime);
     if (self->pages)
@@ -144,13 +147,26 @@ server_done(server *self)
 static void
 on_leaving(void *userdata)
 {
-    udpai_readiness_end(&((server *)userdata)->readiness);
+    server *self = userdata;
+    udpai_readiness_end(&self->readiness);
+    udpai_service_manager_stopping(self->manager);
 }
 
 static void
 on_shut_down(void *userdata)
 {
     stop(userdata);
+}
+
+static void
+reload(server *self)
+{
+    udpai_service_manager_reloading(self->manager);
+    if (self->reload)
+        udpai_reload_all(self->reload);
+    if (self->runtime)
+        udpai_daemon_runtime_look(self->runtime);
+    udpai_service_manager_reloaded(self->manager);
 }
 
 static void
@@ -164,10 +180,7 @@ on_signal(uv_signal_t *handle, int number)
         return;
     }
     if (number == SIGHUP) {
-        if (self->reload)
-            udpai_reload_all(self->reload);
-        if (self->runtime)
-            udpai_daemon_runtime_look(self->runtime);
+        reload(self);
         return;
     }
     if (number == SIGTERM && self->readiness.listens) {
@@ -550,8 +563,14 @@ measure_turns(server *self)
     self->has_turns = true;
 }
 
-static void
-begin_health(server *self)
+static bool
+put_service_status(void *userdata, udpai_strbuf *text)
+{
+    return udpai_readiness_put_line(userdata, text);
+}
+
+static udpa_err
+begin_health(server *self, udpa_error **ret_error)
 {
     measure_turns(self);
     udpai_liveness_begin(self->liveness, &self->loop, udpai_endpoint_streams(self->endpoint));
@@ -561,6 +580,10 @@ begin_health(server *self)
         .sync_timeout_ms = plan->settings.node.timing.sync_timeout_ms,
     };
     udpai_readiness_begin(&self->readiness, &self->loop, self->endpoint, &self->problems, &wait);
+    const udpai_service_manager_env env = {&self->loop, self->liveness, put_service_status,
+                                           &self->readiness};
+    const udpai_service_variables variables = udpai_service_variables_here();
+    return udpai_fail_code(ret_error, udpai_service_manager_open(&self->manager, &env, &variables));
 }
 
 static udpa_err
@@ -582,7 +605,7 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_endpoint_new(&self->endpoint, &self->loop, &settings, ret_error);
     if (err == UDPA_OK)
-        begin_health(self);
+        err = begin_health(self, ret_error);
     if (err == UDPA_OK)
         err = udpai_directories_expect(self->endpoint, plan, ret_error);
     if (err == UDPA_OK)

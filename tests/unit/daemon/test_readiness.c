@@ -70,10 +70,35 @@ the_first_of_the_worst_reasons_is_shown(void **state)
            "synchronized: ok\nsources: ok\nnot ready: store\n");
 }
 
+static void
+expect_line(const udpai_ready_report *report, bool serves, const char *expected)
+{
+    udpai_strbuf text = {0};
+    assert_int_equal(udpai_ready_report_put_line(report, 1, 340, &text), serves);
+    udpai_strbuf_putc(&text, '\0');
+    assert_string_equal(text.data, expected);
+    udpai_strbuf_done(&text);
+}
+
+static void
+a_line_has_the_worst_with_its_reason(void **state)
+{
+    (void)state;
+    udpai_ready_report report = {0};
+    expect_line(&report, true, "ready: 1 stream, 340 resources");
+    udpai_ready_report_add(&report, UDPAI_READY_STORE, UDPAI_DEGRADED, "not current");
+    expect_line(&report, true, "degraded: 1 stream, 340 resources; store: not current");
+    udpai_ready_report_add(&report, UDPAI_READY_SYNCHRONIZED, UDPAI_NOT_READY, "no source");
+    expect_line(&report, false, "not ready: 1 stream, 340 resources; synchronized: no source");
+    udpai_ready_report_add(&report, UDPAI_READY_RUNNING, UDPAI_NOT_READY, "it ends");
+    expect_line(&report, false, "shutting down: 1 stream, 340 resources");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_has_the_worst_with_its_reason),
         cmocka_unit_test(nothing_found_is_ready),
         cmocka_unit_test(a_degraded_node_stays_in_its_load_balancer),
         cmocka_unit_test(one_check_that_fails_is_not_ready),
