@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The unit of systemd: that it is one, that what it takes from the node leaves little, and that a node runs with
 what it leaves. And --not-dumpable, which it gives. What a node notifies the service manager of: this test is one.
-hung: a worker that hangs ends the beats for the watchdog."""
+hung: a worker that hangs ends the beats for the watchdog. systemd: the same with systemd itself, as far as it runs here."""
 import argparse
 import json
 import os
@@ -190,7 +190,77 @@ def check_hung(test):
     check('it ends', test.interrupt(node) == 0)
 
 
+# ---- systemd itself ----
+
+MANAGER = '/lib/systemd/systemd'
+# Shorter than what the node takes to start and to stop: it asks for more.
+UNIT = """
+[Service]
+Type=notify
+TimeoutStartSec=2
+TimeoutStopSec=2
+WatchdogSec=3
+ExecStart={program} -c {file}
+ExecReload=/bin/kill -HUP $MAINPID
+"""
+# In mounts and processes of its own, none of which is left: systemd asks by a directory whether it has started the machine.
+SCRIPT = """
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/system
+{manager} --user >{work}/systemd.log 2>&1 &
+manager=$!
+state() {{ systemctl --user show udpad -p ActiveState,Result,StatusText,MainPID | tr '\\n' ' '; echo; }}
+until systemctl --user is-system-running 2>/dev/null | grep -qE 'running|degraded'; do
+    kill -0 $manager || exit 77
+done
+echo "started $(systemctl --user start udpad && state)"
+echo "reloaded $(systemctl --user reload udpad && state)"
+echo "stopped $(systemctl --user stop udpad && state)"
+systemctl --user start udpad
+kill -STOP $(systemctl --user show udpad -p MainPID --value)
+while systemctl --user is-active udpad >/dev/null; do :; done
+echo "hung $(state)"
+kill $manager
+wait $manager
+"""
+
+
+def check_systemd(test):
+    if os.getuid() != 0 or not pathlib.Path(MANAGER).exists():
+        raise Skipped('this needs root and systemd')
+    folder = test.work / 'systemd' / 'user'
+    folder.mkdir(parents=True)
+    folder.parent.parent.chmod(0o700)
+    with socket.socket() as silent:
+        silent.bind(('127.0.0.1', 0))
+        file = test.work / 'managed.json'
+        file.write_text(json.dumps({
+            'store': {'in_memory': True}, 'sockets': [{'address': '127.0.0.1:0'}],
+            'timing': {'sync_timeout': '5s', 'drain_delay': '5s'},
+            'static_resources': {'config_sources': [
+                {'name': 'core', 'udpa': {'address': f'127.0.0.1:{silent.getsockname()[1]}'}}]},
+            'providers': [{'types': ['envoy.config.cluster.v3.Cluster'],
+                           'config_descriptors': [{'resource_name': 'core'}]}]}), encoding='utf-8')
+        (folder / 'udpad.service').write_text(UNIT.format(program=test.build / 'udpad', file=file), encoding='utf-8')
+        script = SCRIPT.format(manager=MANAGER, work=test.work)
+        found = subprocess.run(['unshare', '--mount', '--pid', '--mount-proc', '--kill-child', 'sh', '-c', script],
+                               text=True, capture_output=True, check=False, timeout=100,
+                               env={**os.environ, 'XDG_RUNTIME_DIR': str(test.work)})
+    if found.returncode == 77:
+        raise Skipped(f'systemd does not run here: {(test.work / "systemd.log").read_text()}')
+    reported = dict(line.split(' ', 1) for line in found.stdout.splitlines())
+    check('a start that waits for a source is longer than TimeoutStartSec, and has the state in the end',
+          'ActiveState=active' in reported['started'] and 'StatusText=degraded: 0 streams' in reported['started'], found)
+    check('reload returns', 'ActiveState=active' in reported['reloaded'], found)
+    check('a drain is longer than TimeoutStopSec', 'ActiveState=inactive' in reported['stopped'] and
+          'Result=success' in reported['stopped'], found)
+    check('what hangs is ended', 'Result=watchdog' in reported['hung'], found)
+
+
 def body(test):
+    if test.arguments.variant == 'systemd':
+        check_systemd(test)
+        return
     if test.arguments.variant == 'hung':
         check_hung(test)
         return
@@ -203,4 +273,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(main(argparse.ArgumentParser(description=__doc__), body, ('unit', 'hung')))
+    sys.exit(main(argparse.ArgumentParser(description=__doc__), body, ('unit', 'hung', 'systemd')))
