@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A doorway: every target is a script or a call of meson. The build itself is meson's.
 
-.PHONY: build run demo test lint docs package sim fuzz bench bench-check soak mutants full clean
+.PHONY: build run demo test lint docs package sbom sim fuzz bench bench-check soak mutants full clean
 
 build: # build/udpad, build/udpactl and libudpa, for use
 	.ci/build
@@ -23,6 +23,9 @@ docs: # the documents as a site, build/docs/index.html; fails where a link leads
 
 package: build # Debian packages in build/packages, made in a clean root, then installed and run in another
 	tests/package/test_package.py --keep build/packages root
+
+sbom: build # build/sbom.cdx.json: what the build is made of, as CycloneDX
+	src/make-sbom build > build/sbom.cdx.json
 
 sim: # federations on a virtual clock, with many seeds; SEED=n shows one
 	tests/sim/run
