@@ -210,15 +210,18 @@ mkdir -p /run/systemd/system
 {manager} --user >{work}/systemd.log 2>&1 &
 manager=$!
 state() {{ systemctl --user show udpad -p ActiveState,Result,StatusText,MainPID | tr '\\n' ' '; echo; }}
+looks=0
 until systemctl --user is-system-running 2>/dev/null | grep -qE 'running|degraded'; do
-    kill -0 $manager || exit 77
+    kill -0 $manager && [ $((looks += 1)) -lt 600 ] || exit 77
+    sleep 0.1
 done
 echo "started $(systemctl --user start udpad && state)"
 echo "reloaded $(systemctl --user reload udpad && state)"
 echo "stopped $(systemctl --user stop udpad && state)"
 systemctl --user start udpad
 kill -STOP $(systemctl --user show udpad -p MainPID --value)
-while systemctl --user is-active udpad >/dev/null; do :; done
+looks=0
+while systemctl --user is-active udpad >/dev/null && [ $((looks += 1)) -lt 600 ]; do sleep 0.1; done
 echo "hung $(state)"
 kill $manager
 wait $manager
