@@ -98,7 +98,7 @@ def test_default(test):
     status, text, _ = node.page('/v3/discovery:clusters', 'POST', '{}', JSON)
     check('discovery is not', status == 404 and '/runtime' in text, text)
     check('udpactl finds it', 'effective' in ctl(test, '--admin', f'unix:{path}', 'runtime', 'layers'))
-    ctl(test, 'runtime', 'set', 'x=1', UDPACTL_ADMIN=f'unix:/nowhere,unix:{path}')
+    ctl(test, 'runtime', 'set', 'x=1', UDPACTL_ADMIN=f'unix:/proc/no,unix:{path}')
     check('and changes it, by the second of two', node.value('x') == '1')
     node.process.process.send_signal(signal.SIGKILL)
     node.process.process.wait()

@@ -81,10 +81,10 @@ def body(test):
         'files:', 'cluster.local%2Fa.yaml', '', 'node:', 'cluster.local%2Fa.yaml'], out)
     for what, arguments, variables, error in (
             ('a program that fails', ('-f', files), {'UDPACTL_EXTERNAL_DIFF': 'sh -c "exit 3"'}, 'it has failed'),
-            ('a missing diff', ('-f', files), {'PATH': '/nowhere'}, 'install the package diffutils'),
+            ('a missing diff', ('-f', files), {'PATH': '/proc/no'}, 'install the package diffutils'),
             ('no file', (), {}, 'diff takes files'),
             ('a file that is none', ('-f', test.work / 'none'), {}, 'No such file'),
-            ('a directory that cannot be written', ('-f', files), {'TMPDIR': '/nowhere'}, 'cannot make a directory')):
+            ('a directory that cannot be written', ('-f', files), {'TMPDIR': '/proc/no'}, 'cannot make a directory')):
         status, _, errors = diff(*arguments, **variables)
         check(f'{what} is an error', status == 2 and error in errors, (status, errors))
     diff.command[2] = '127.0.0.1:1'

@@ -213,10 +213,10 @@ def check_full_device(test):
 
 def check_no_file(test):
     file = test.work / 'nowhere.json'
-    file.write_text(json.dumps({'store': {'in_memory': True}, 'log': {'to': '/nowhere/log'}}), encoding='utf-8')
+    file.write_text(json.dumps({'store': {'in_memory': True}, 'log': {'to': '/proc/no/log'}}), encoding='utf-8')
     done = subprocess.run([test.build / 'udpad', '-c', file], capture_output=True, text=True, check=False, timeout=30)
     check('a log that cannot be written is an error of the start', done.returncode and
-          '/nowhere/log' in done.stderr, done.stderr)
+          '/proc/no/log' in done.stderr, done.stderr)
 
 
 # ---- journald ----

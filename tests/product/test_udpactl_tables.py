@@ -255,10 +255,10 @@ def check_progress(test, ctl):
 def check_connection(test, address):
     """Options of the connection go with each verb, before it and behind it, used or not."""
     program = str(test.build / 'udpactl')
-    options = ['--server', address, '--http', address, '--admin', address, '--admin-token', '/nowhere',
+    options = ['--server', address, '--http', address, '--admin', address, '--admin-token', '/proc/no',
                '--timeout', '3', '--node-id', 'udpactl',
                '--descriptors', str(test.build / 'proto' / 'udpa.descriptors')]
-    tls = ['--ca', '/nowhere', '--cert', '/nowhere', '--key', '/nowhere', '--server-name', 'x']
+    tls = ['--ca', '/proc/no', '--cert', '/proc/no', '--key', '/proc/no', '--server-name', 'x']
     path = test.work / 'one.yaml'
     path.write_text(greeting('one', 'x'))
     verbs = [['apply', '-f', path], ['get'], ['status'], ['clients'], ['wait', STRING, 'one'],

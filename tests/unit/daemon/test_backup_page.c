@@ -22,7 +22,7 @@ expect(udpai_plan *plan, const char *body, udpa_err code, const char *words)
 static void
 a_replica_refers_to_etcd(void **state)
 {
-    udpai_plan plan = {.state_directory = "/nowhere", .etcd = {.n_endpoints = 1}};
+    udpai_plan plan = {.state_directory = "/proc/no", .etcd = {.n_endpoints = 1}};
     (void)state;
     expect(&plan, "{}", UDPA_ERR_PRECONDITION, "back up etcd ('etcdctl snapshot save FILE')");
 }
@@ -39,7 +39,7 @@ what_stores_nothing_has_none(void **state)
 static void
 another_body_is_an_error(void **state)
 {
-    udpai_plan plan = {.state_directory = "/nowhere"};
+    udpai_plan plan = {.state_directory = "/proc/no"};
     (void)state;
     expect(&plan, "{\"path\": \"/etc/passwd\"}", UDPA_ERR_INVAL, "usage: POST /backup");
     expect(&plan, "[", UDPA_ERR_INVAL, "");
@@ -50,7 +50,7 @@ a_part_needs_both_numbers(void **state)
 {
     static const char *const forms[] = {
         "", "id=1", "from=1", "id=1&from=x", "id=1&from=1&more=1", "id=1&from=9223372036854775808"};
-    udpai_plan plan = {.state_directory = "/nowhere"};
+    udpai_plan plan = {.state_directory = "/proc/no"};
     udpai_strbuf bytes = {0};
     udpai_backup_page *page = udpai_backup_page_new(&plan, NULL);
     (void)state;

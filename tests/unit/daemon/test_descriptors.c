@@ -15,11 +15,11 @@ static void
 every_set_that_cannot_be_loaded_is_told(void **state)
 {
     bootstrap_test *test = *state;
-    load(test, "descriptor_sets: [/nowhere/a, /nowhere/b]\n", &(udpai_options){0});
+    load(test, "descriptor_sets: [/proc/no/a, /proc/no/b]\n", &(udpai_options){0});
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:1:19: descriptor_sets[0]: cannot open descriptors /nowhere/a: No such "
+        test, "test.yaml:1:19: descriptor_sets[0]: cannot open descriptors /proc/no/a: No such "
               "file or directory\n"
-              "test.yaml:1:31: descriptor_sets[1]: cannot open descriptors /nowhere/b: No such "
+              "test.yaml:1:31: descriptor_sets[1]: cannot open descriptors /proc/no/b: No such "
               "file or directory\n");
 }
 
@@ -27,9 +27,9 @@ static void
 the_command_line_stands_for_those_of_the_file(void **state)
 {
     bootstrap_test *test = *state;
-    load(test, "descriptor_sets: [/nowhere/a]\n", &(udpai_options){.descriptors = "/nowhere/c"});
+    load(test, "descriptor_sets: [/proc/no/a]\n", &(udpai_options){.descriptors = "/proc/no/c"});
     bootstrap_test_assert_mistakes(test, "udpad: --descriptors: cannot open descriptors "
-                                         "/nowhere/c: No such file or directory\n");
+                                         "/proc/no/c: No such file or directory\n");
 }
 
 static void

@@ -25,34 +25,34 @@ every_file_that_is_not_there_has_its_place(void **state)
     check(test,
           "sockets:\n"
           "  - address: 127.0.0.1:1\n"
-          "    tls: {certificate_file: /nowhere/a, private_key_file: /nowhere/b,\n"
-          "          client_ca_file: /nowhere/c}\n"
+          "    tls: {certificate_file: /proc/no/a, private_key_file: /proc/no/b,\n"
+          "          client_ca_file: /proc/no/c}\n"
           "static_resources:\n"
-          "  directories: [{path: /nowhere/d}]\n"
+          "  directories: [{path: /proc/no/d}]\n"
           "  config_sources:\n"
-          "    - {name: x, udpa: {address: 'x:1', tls: {ca_file: /nowhere/e}}}\n"
-          "    - {name: y, path: {path: /nowhere/f}}\n"
+          "    - {name: x, udpa: {address: 'x:1', tls: {ca_file: /proc/no/e}}}\n"
+          "    - {name: y, path: {path: /proc/no/f}}\n"
           "providers:\n"
           "  - types: [a.B]\n"
-          "    config_descriptors: [{config_source: {name: z, path: {path: /nowhere/g}}}]\n"
-          "dial: [{name: x, address: 'x:1', tls: {ca_file: /nowhere/h}}]\n"
-          "store: {directory: /nowhere/i/j, keys: [{file: /nowhere/k}]}\n",
+          "    config_descriptors: [{config_source: {name: z, path: {path: /proc/no/g}}}]\n"
+          "dial: [{name: x, address: 'x:1', tls: {ca_file: /proc/no/h}}]\n"
+          "store: {directory: /proc/no/i/j, keys: [{file: /proc/no/k}]}\n",
           &(udpai_options){0});
     bootstrap_test_assert_mistakes(
         test,
-        "test.yaml:3:29: sockets[0].tls.certificate_file: /nowhere/a: cannot be opened" NONE
-        "test.yaml:3:59: sockets[0].tls.private_key_file: /nowhere/b: cannot be opened" NONE
-        "test.yaml:4:27: sockets[0].tls.client_ca_file: /nowhere/c: cannot be opened" NONE
-        "test.yaml:6:24: static_resources.directories[0].path: /nowhere/d: cannot be read" NONE
-        "test.yaml:8:55: static_resources.config_sources[0].udpa.tls.ca_file: /nowhere/e: cannot "
+        "test.yaml:3:29: sockets[0].tls.certificate_file: /proc/no/a: cannot be opened" NONE
+        "test.yaml:3:59: sockets[0].tls.private_key_file: /proc/no/b: cannot be opened" NONE
+        "test.yaml:4:27: sockets[0].tls.client_ca_file: /proc/no/c: cannot be opened" NONE
+        "test.yaml:6:24: static_resources.directories[0].path: /proc/no/d: cannot be read" NONE
+        "test.yaml:8:55: static_resources.config_sources[0].udpa.tls.ca_file: /proc/no/e: cannot "
         "be opened" NONE
-        "test.yaml:9:30: static_resources.config_sources[1].path.path: /nowhere/f: cannot be "
+        "test.yaml:9:30: static_resources.config_sources[1].path.path: /proc/no/f: cannot be "
         "read" NONE
-        "test.yaml:12:65: providers[0].config_descriptors[0].config_source.path.path: /nowhere/g: "
+        "test.yaml:12:65: providers[0].config_descriptors[0].config_source.path.path: /proc/no/g: "
         "cannot be read" NONE
-        "test.yaml:13:49: dial[0].tls.ca_file: /nowhere/h: cannot be opened" NONE
-        "test.yaml:14:20: store.directory: /nowhere/i/j: is not there, and cannot be made" NONE
-        "test.yaml:14:48: store.keys[0].file: cannot open key file /nowhere/k" NONE);
+        "test.yaml:13:49: dial[0].tls.ca_file: /proc/no/h: cannot be opened" NONE
+        "test.yaml:14:20: store.directory: /proc/no/i/j: is not there, and cannot be made" NONE
+        "test.yaml:14:48: store.keys[0].file: cannot open key file /proc/no/k" NONE);
 }
 
 static void
@@ -62,19 +62,19 @@ a_revocation_list_goes_with_authorities(void **state)
     check(test,
           "sockets:\n"
           "  - address: 127.0.0.1:1\n"
-          "    tls: {certificate_file: /nowhere/a, private_key_file: /nowhere/b,\n"
-          "          crl_file: /nowhere/c}\n"
-          "dial: [{name: x, address: 'x:1', tls: {ca_file: /nowhere/d, crl_file: /nowhere/e}}]\n",
+          "    tls: {certificate_file: /proc/no/a, private_key_file: /proc/no/b,\n"
+          "          crl_file: /proc/no/c}\n"
+          "dial: [{name: x, address: 'x:1', tls: {ca_file: /proc/no/d, crl_file: /proc/no/e}}]\n",
           &(udpai_options){0});
     bootstrap_test_assert_mistakes(
         test,
-        "test.yaml:3:29: sockets[0].tls.certificate_file: /nowhere/a: cannot be opened" NONE
-        "test.yaml:3:59: sockets[0].tls.private_key_file: /nowhere/b: cannot be opened" NONE
+        "test.yaml:3:29: sockets[0].tls.certificate_file: /proc/no/a: cannot be opened" NONE
+        "test.yaml:3:59: sockets[0].tls.private_key_file: /proc/no/b: cannot be opened" NONE
         "test.yaml:4:21: sockets[0].tls.crl_file: revocation lists go with the authorities that "
         "issue them: client_ca_file is missing\n"
-        "test.yaml:4:21: sockets[0].tls.crl_file: /nowhere/c: cannot be opened" NONE
-        "test.yaml:5:49: dial[0].tls.ca_file: /nowhere/d: cannot be opened" NONE
-        "test.yaml:5:71: dial[0].tls.crl_file: /nowhere/e: cannot be opened" NONE);
+        "test.yaml:4:21: sockets[0].tls.crl_file: /proc/no/c: cannot be opened" NONE
+        "test.yaml:5:49: dial[0].tls.ca_file: /proc/no/d: cannot be opened" NONE
+        "test.yaml:5:71: dial[0].tls.crl_file: /proc/no/e: cannot be opened" NONE);
 }
 
 static void
@@ -82,14 +82,14 @@ what_the_command_line_puts_aside_is_not_looked_at(void **state)
 {
     bootstrap_test *test = *state;
     check(test,
-          "sockets: [{address: '127.0.0.1:1', tls: {certificate_file: /nowhere/a, "
-          "private_key_file: /nowhere/b}}]\n"
-          "store: {directory: /nowhere/c/d}\n",
+          "sockets: [{address: '127.0.0.1:1', tls: {certificate_file: /proc/no/a, "
+          "private_key_file: /proc/no/b}}]\n"
+          "store: {directory: /proc/no/c/d}\n",
           &(udpai_options){
-              .listen = "127.0.0.1:2", .state = "/nowhere/e/f", .resources = "/nowhere/g"});
+              .listen = "127.0.0.1:2", .state = "/proc/no/e/f", .resources = "/proc/no/g"});
     bootstrap_test_assert_mistakes(
-        test, "udpad: --resources: /nowhere/g: cannot be read" NONE
-              "udpad: --state: /nowhere/e/f: is not there, and cannot be made" NONE);
+        test, "udpad: --resources: /proc/no/g: cannot be read" NONE
+              "udpad: --state: /proc/no/e/f: is not there, and cannot be made" NONE);
 }
 
 static void
@@ -150,13 +150,13 @@ what_a_replica_reads_has_its_place(void **state)
 {
     bootstrap_test *test = *state;
     check(test,
-          "store: {engine: ETCD, endpoints: ['a:1'], tls: {ca_file: /nowhere/a},\n"
-          "        user: u, password_file: /nowhere/b, directory: /nowhere/c/d}\n",
+          "store: {engine: ETCD, endpoints: ['a:1'], tls: {ca_file: /proc/no/a},\n"
+          "        user: u, password_file: /proc/no/b, directory: /proc/no/c/d}\n",
           &(udpai_options){0});
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:1:58: store.tls.ca_file: /nowhere/a: cannot be opened" NONE
-              "test.yaml:2:33: store.password_file: cannot open password file /nowhere/b" NONE
-              "test.yaml:2:56: store.directory: /nowhere/c/d: is not there, and cannot be "
+        test, "test.yaml:1:58: store.tls.ca_file: /proc/no/a: cannot be opened" NONE
+              "test.yaml:2:33: store.password_file: cannot open password file /proc/no/b" NONE
+              "test.yaml:2:56: store.directory: /proc/no/c/d: is not there, and cannot be "
               "made" NONE);
 }
 

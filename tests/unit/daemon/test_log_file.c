@@ -111,8 +111,8 @@ a_directory_that_is_not_there_is_an_error(void **state)
     (void)state;
     udpai_log_file file = {.fd = -1};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    assert_int_equal(udpai_log_file_open(&file, "/nowhere/log", &error), UDPA_ERR_IO);
-    assert_non_null(strstr(udpa_error_message(error), "/nowhere/log cannot be opened"));
+    assert_int_equal(udpai_log_file_open(&file, "/proc/no/log", &error), UDPA_ERR_IO);
+    assert_non_null(strstr(udpa_error_message(error), "/proc/no/log cannot be opened"));
 }
 
 /* The file can grow to so many bytes and no further, as on a full disk. */

@@ -40,10 +40,10 @@ a_file_must_be_one_that_can_be_written(void **state)
 {
     bootstrap_test *test = *state;
     const udpai_options options = {.program = "udpad", .state = "/tmp"};
-    bootstrap_test_read(test, "log: {to: /nowhere/log}\n");
+    bootstrap_test_read(test, "log: {to: /proc/no/log}\n");
     udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:1:11: log.to: /nowhere/log: cannot be made: No such file or directory\n");
+        test, "test.yaml:1:11: log.to: /proc/no/log: cannot be made: No such file or directory\n");
 }
 
 static void

@@ -76,13 +76,13 @@ files_must_be_such_as_can_be_written(void **state)
     const udpai_options options = {.program = "udpad", .state = "/tmp"};
     bootstrap_test_read(test, "sinks:\n"
                               "- {kind: TAP, file: {path: /tmp}}\n"
-                              "- {kind: TRACE, file: {path: /nowhere/a}}\n"
+                              "- {kind: TRACE, file: {path: /proc/no/a}}\n"
                               "- {kind: METRICS, file: {path: /dev/null}}\n"
                               "- {kind: EVENT, file: {path: /tmp/udpa-sinks-check}}\n");
     udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(
         test, "test.yaml:2:28: sinks[0].file.path: /tmp: is no file: Is a directory\n"
-              "test.yaml:3:30: sinks[1].file.path: /nowhere/a: cannot be made: No such file or "
+              "test.yaml:3:30: sinks[1].file.path: /proc/no/a: cannot be made: No such file or "
               "directory\n");
 }
 

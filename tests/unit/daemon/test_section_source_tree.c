@@ -36,14 +36,14 @@ a_runtime_tree_may_be_missing(void **state)
     bootstrap_test *test = *state;
     bootstrap_test_read(test, "static_resources:\n"
                               "  config_sources:\n"
-                              "    - {name: x, runtime_tree: {symlink_root: /nowhere/a}}\n"
+                              "    - {name: x, runtime_tree: {symlink_root: /proc/no/a}}\n"
                               "    - {name: y, runtime_tree: {symlink_root: /tmp}}\n"
                               "store: {in_memory: true}\n");
     assert_ok(test->err);
     udpai_bootstrap_check_files(test->bootstrap.message, &(udpai_options){0}, &test->diagnostics);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:3:46: static_resources.config_sources[0].runtime_tree."
-              "symlink_root: /nowhere/a: cannot be read at present"
+              "symlink_root: /proc/no/a: cannot be read at present"
               ": No such file or directory\n");
 }
 

@@ -99,8 +99,8 @@ what_cannot_be_written_is_an_error(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    assert_int_equal(udpai_migration_ask("/nowhere", UDPAI_MIGRATION_TO_ETCD, &error), UDPA_ERR_IO);
-    assert_non_null(strstr(udpa_error_message(error), "cannot write /nowhere/migrate: "));
+    assert_int_equal(udpai_migration_ask("/proc/no", UDPAI_MIGRATION_TO_ETCD, &error), UDPA_ERR_IO);
+    assert_non_null(strstr(udpa_error_message(error), "cannot write /proc/no/migrate: "));
 }
 
 static void
