@@ -16,6 +16,7 @@
 #include "storage/sqlite_db.h"
 
 #define MAGIC 0x75647362u
+#define RETRY_S 1
 
 struct engine {
     udpai_durable_engine base; /* first: the caller holds a pointer to it */
@@ -33,6 +34,8 @@ struct engine {
     udpai_list queue;    /* of batches */
     bool begun, closing;
     bool has_new_keys;
+    udpai_sqlite_hold hold; /* as it is to be */
+    bool is_away;           /* the writer's, and read by others: it is closed */
     udpai_sealer new_keys;
     udpai_sqlite_stats stats;
 };
@@ -51,19 +54,61 @@ batch_at(udpai_list *node)
     return UDPAI_LIST_ENTRY(node, udpai_durable_batch, node);
 }
 
+static uint64_t
+now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 /* ---- the writer ---- */
 
-/* Waits for work and takes it, as much as may go into one transaction; none: there are other keys.
- * False: it is time to end. */
+/* What was queued before is written before it is closed. */
 static bool
-take_batches(struct engine *engine, udpai_list *ret_batches)
+must_close(const struct engine *engine)
+{
+    return engine->hold >= UDPAI_SQLITE_AWAY && !engine->is_away &&
+           udpai_list_empty(&engine->queue);
+}
+
+static bool
+must_open(const struct engine *engine)
+{
+    return engine->hold < UDPAI_SQLITE_AWAY && engine->is_away;
+}
+
+/* Another process has the database, or may have it yet. */
+static bool
+is_written(const struct engine *engine)
+{
+    return !engine->is_away && engine->hold != UDPAI_SQLITE_WAITS;
+}
+
+static bool
+has_work(const struct engine *engine)
+{
+    bool takes = is_written(engine) || engine->hold == UDPAI_SQLITE_GONE;
+    return engine->closing || must_close(engine) || must_open(engine) ||
+           (engine->has_new_keys && !engine->is_away) ||
+           (takes && !udpai_list_empty(&engine->queue));
+}
+
+/* Waits for work and takes it, as much as may go into one transaction; none: there are other keys,
+ * or the database is to be opened or closed. False: it is time to end. */
+static bool
+take_batches(struct engine *engine, udpai_list *ret_batches, bool *ret_is_written)
 {
     size_t n_ops = 0;
     udpai_list_init(ret_batches);
     pthread_mutex_lock(&engine->mutex);
-    while (udpai_list_empty(&engine->queue) && !engine->closing && !engine->has_new_keys)
+    while (!has_work(engine))
         pthread_cond_wait(&engine->wake, &engine->mutex);
+    *ret_is_written = is_written(engine);
+    bool takes = *ret_is_written || engine->closing || engine->hold == UDPAI_SQLITE_GONE;
     UDPAI_LIST_FOREACH_SAFE (node, &engine->queue) {
+        if (!takes)
+            break;
         n_ops += batch_at(node)->ops.n;
         if (n_ops > engine->max_ops && !udpai_list_empty(ret_batches))
             break;
@@ -75,6 +120,59 @@ take_batches(struct engine *engine, udpai_list *ret_batches)
     return !is_over;
 }
 
+static void
+set_away(struct engine *engine, bool is_away)
+{
+    pthread_mutex_lock(&engine->mutex);
+    engine->is_away = is_away;
+    pthread_mutex_unlock(&engine->mutex);
+}
+
+static void
+rest(struct engine *engine)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += RETRY_S;
+    pthread_mutex_lock(&engine->mutex);
+    while (must_open(engine) && !engine->closing &&
+           pthread_cond_timedwait(&engine->wake, &engine->mutex, &until) == 0)
+        continue;
+    pthread_mutex_unlock(&engine->mutex);
+}
+
+/* The process that had it may not have ended yet. */
+static void
+return_to(struct engine *engine)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    unsigned n_suppressed;
+    if (udpai_sqlite_db_return(&engine->db, &error) == UDPA_OK) {
+        set_away(engine, false);
+        return;
+    }
+    if (udpai_log_allow(&engine->log_limit, now_ms(), &n_suppressed))
+        udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
+                  "what is published waits: %s (%u more not shown)", udpa_error_message(error),
+                  n_suppressed);
+    rest(engine);
+}
+
+/* Only the writer changes whether it is away. */
+static void
+move(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->mutex);
+    bool closes = must_close(engine), opens = must_open(engine) && !engine->closing;
+    pthread_mutex_unlock(&engine->mutex);
+    if (closes) {
+        udpai_sqlite_db_leave(&engine->db);
+        set_away(engine, true);
+    } else if (opens) {
+        return_to(engine);
+    }
+}
+
 /* What cannot be sealed anew now is tried again at the next start. */
 static void
 take_keys(struct engine *engine)
@@ -82,11 +180,13 @@ take_keys(struct engine *engine)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_sealer before = engine->db.sealer;
     pthread_mutex_lock(&engine->mutex);
-    bool is_new = engine->has_new_keys;
+    bool is_new = engine->has_new_keys && !engine->is_away;
     if (is_new)
         engine->db.sealer = engine->new_keys;
-    engine->has_new_keys = false;
-    udpai_sealer_done(&engine->new_keys);
+    if (is_new) {
+        engine->has_new_keys = false;
+        udpai_sealer_done(&engine->new_keys);
+    }
     pthread_mutex_unlock(&engine->mutex);
     if (is_new && udpai_sqlite_reseal(&engine->db, &before, &error) != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
@@ -114,14 +214,6 @@ commit_batches(struct engine *engine, udpai_list *first, udpai_list *end, udpa_e
         (void)udpai_sqlite_run(db, UDPAI_SQLITE_ROLLBACK, NULL);
     udpai_sqlite_audit_ended(db, err == UDPA_OK);
     return err;
-}
-
-static uint64_t
-now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* A disk that is full now and then must not fill the log. */
@@ -239,11 +331,16 @@ write_until_closed(void *argument)
 {
     struct engine *engine = argument;
     udpai_list batches;
-    while (take_batches(engine, &batches)) {
+    bool is_written;
+    while (take_batches(engine, &batches, &is_written)) {
+        if (udpai_list_empty(&batches))
+            move(engine);
         take_keys(engine);
         if (udpai_list_empty(&batches))
             continue;
-        size_t n_transactions = commit_group(engine, &batches);
+        size_t n_transactions = is_written ? commit_group(engine, &batches) : 0;
+        if (!is_written)
+            set_results(batches.next, &batches, UDPA_ERR_CLOSED);
         count(engine, &batches, n_transactions);
         report(engine, &batches);
     }
@@ -366,6 +463,27 @@ bool
 udpai_sqlite_was_backup(udpai_durable_engine *base)
 {
     return engine_of(base)->db.was_backup;
+}
+
+void
+udpai_sqlite_set_hold(udpai_durable_engine *base, udpai_sqlite_hold hold)
+{
+    struct engine *engine = engine_of(base);
+    pthread_mutex_lock(&engine->mutex);
+    if (engine->hold != UDPAI_SQLITE_GONE)
+        engine->hold = hold;
+    pthread_cond_signal(&engine->wake);
+    pthread_mutex_unlock(&engine->mutex);
+}
+
+bool
+udpai_sqlite_is_away(udpai_durable_engine *base)
+{
+    struct engine *engine = engine_of(base);
+    pthread_mutex_lock(&engine->mutex);
+    bool is_away = engine->is_away;
+    pthread_mutex_unlock(&engine->mutex);
+    return is_away;
 }
 
 static uint64_t

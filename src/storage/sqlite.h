@@ -37,6 +37,7 @@ typedef struct udpai_sqlite_options {
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
                                   single batch may be larger */
     const char *release;       /* of the program, for those of another; NULL: it is not noted */
+    bool keeps_format;         /* a database of another format is an error, and stays as it is */
     bool takes_loss;           /* a database that seems lost is begun anew, instead of an error */
     /* Of records of the audit: the oldest are deleted with the next ones; 0: the defaults above. */
     uint64_t audit_max_bytes, audit_max_age_us;
@@ -83,6 +84,25 @@ const udpa_error *udpai_sqlite_loss(udpai_durable_engine *engine);
 /* Was it a backup, until it was opened? Then this is another store than that of which it was made.
  */
 bool udpai_sqlite_was_backup(udpai_durable_engine *engine);
+
+/* ---- for a process that takes the place of this one (docs/design/restart.md) ---- */
+
+typedef enum udpai_sqlite_hold {
+    UDPAI_SQLITE_WRITES, /* as it began */
+    /* What is committed waits; the database stays open, and its directory locked. */
+    UDPAI_SQLITE_WAITS,
+    /* What was committed before is written, the rest waits; then the database is closed, and its
+     * directory is another process's. */
+    UDPAI_SQLITE_AWAY,
+    /* The same for ever: what waits, and what is committed from now on, fails. */
+    UDPAI_SQLITE_GONE,
+} udpai_sqlite_hold;
+
+/* From now on; any thread. Back from AWAY nobody else may have changed the database: if it cannot
+ * be opened, that is tried again and logged. From GONE there is no way back. */
+void udpai_sqlite_set_hold(udpai_durable_engine *engine, udpai_sqlite_hold hold);
+/* Has another process the directory, for all that this one has of it? Any thread. */
+bool udpai_sqlite_is_away(udpai_durable_engine *engine);
 
 /* Any thread. */
 udpai_sqlite_stats udpai_sqlite_stats_of(udpai_durable_engine *engine);

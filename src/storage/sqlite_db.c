@@ -279,7 +279,7 @@ set_secrets(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error
 /* ---- opening ---- */
 
 static udpa_err
-set_paths(udpai_sqlite_db *db, const char *directory, udpa_error **ret_error)
+set_texts(udpai_sqlite_db *db, const char *directory, const char *release, udpa_error **ret_error)
 {
     if (!directory || !*directory)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "the store needs a directory");
@@ -287,7 +287,10 @@ set_paths(udpai_sqlite_db *db, const char *directory, udpa_error **ret_error)
     udpai_strbuf_printf(&path, "%s/" FILE_NAME, directory);
     db->path = udpai_strbuf_take(&path);
     db->directory = udpai_strdup(directory);
-    return db->path && db->directory ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    db->release = release ? udpai_strdup(release) : NULL;
+    return db->path && db->directory && (db->release || !release)
+               ? UDPA_OK
+               : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
 /* SQLite would make the file with the mode that umask leaves; the files it puts beside it later
@@ -479,15 +482,26 @@ keep_copy(udpai_sqlite_db *db, int64_t version, udpa_error **ret_error)
 }
 
 static udpa_err
-open_database(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error **ret_error)
+fail_format(const udpai_sqlite_db *db, int64_t version, udpa_error **ret_error)
+{
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "%s is of format %lld, and this release has format %d: the release that has "
+                      "it open could not go on with that; stop it, and start this one",
+                      db->path, (long long)version, UDPAI_SQLITE_FORMAT);
+}
+
+static udpa_err
+open_database(udpai_sqlite_db *db, udpa_error **ret_error)
 {
     const char *missing = NULL;
     int64_t version = 0;
-    udpa_err err = open_file(db, options->busy_ms, ret_error);
+    udpa_err err = open_file(db, db->busy_ms, ret_error);
     if (err == UDPA_OK)
         err = find_schema(db, &missing, &version, ret_error);
     if (err == UDPA_OK)
         err = set_journal(db, ret_error);
+    if (err == UDPA_OK && version && missing && db->keeps_format)
+        err = fail_format(db, version, ret_error);
     if (err == UDPA_OK && version && missing)
         err = keep_copy(db, version, ret_error);
     if (err == UDPA_OK && missing)
@@ -529,12 +543,13 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
 {
     memset(db, 0, sizeof(*db));
     db->lock_fd = -1;
-    db->release = options->release;
+    db->busy_ms = options->busy_ms;
+    db->keeps_format = options->keeps_format;
     db->audit.max_bytes =
         options->audit_max_bytes ? options->audit_max_bytes : UDPAI_SQLITE_AUDIT_BYTES;
     db->audit.max_age_us =
         options->audit_max_age_us ? options->audit_max_age_us : UDPAI_SQLITE_AUDIT_AGE_US;
-    udpa_err err = set_paths(db, options->directory, ret_error);
+    udpa_err err = set_texts(db, options->directory, options->release, ret_error);
     if (err == UDPA_OK)
         err = set_secrets(db, options, ret_error);
     if (err == UDPA_OK)
@@ -542,22 +557,52 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
     if (err == UDPA_OK)
         err = look_for_loss(db, options->takes_loss, ret_error);
     if (err == UDPA_OK)
-        err = open_database(db, options, ret_error);
+        err = open_database(db, ret_error);
     if (err != UDPA_OK)
         udpai_sqlite_db_close(db);
+    return err;
+}
+
+static void
+close_file(udpai_sqlite_db *db)
+{
+    for (size_t i = 0; i < UDPAI_SQLITE_STATEMENTS; i++) {
+        sqlite3_finalize(db->statements[i]);
+        db->statements[i] = NULL;
+    }
+    /* Closing the last connection writes the log back and removes it; if it cannot, the next open
+     * does: nothing is lost. */
+    sqlite3_close(db->handle);
+    db->handle = NULL;
+    if (db->lock_fd >= 0)
+        close(db->lock_fd);
+    db->lock_fd = -1;
+}
+
+void
+udpai_sqlite_db_leave(udpai_sqlite_db *db)
+{
+    close_file(db);
+}
+
+/* Numbers of commits go on from where this process began. */
+udpa_err
+udpai_sqlite_db_return(udpai_sqlite_db *db, udpa_error **ret_error)
+{
+    uint64_t n_before = db->n_before;
+    udpa_err err = udpai_sqlite_lock(db->directory, &db->lock_fd, ret_error);
+    if (err == UDPA_OK)
+        err = open_database(db, ret_error);
+    db->n_before = n_before;
+    if (err != UDPA_OK)
+        close_file(db);
     return err;
 }
 
 void
 udpai_sqlite_db_close(udpai_sqlite_db *db)
 {
-    for (size_t i = 0; i < UDPAI_SQLITE_STATEMENTS; i++)
-        sqlite3_finalize(db->statements[i]);
-    /* Closing the last connection writes the log back and removes it; if it cannot, the next open
-     * does: nothing is lost. */
-    sqlite3_close(db->handle);
-    if (db->lock_fd >= 0)
-        close(db->lock_fd);
+    close_file(db);
     udpai_sealer_done(&db->sealer);
     for (size_t i = 0; i < db->secret_messages.n; i++)
         udpai_free(db->secret_messages.items[i]);
@@ -565,4 +610,5 @@ udpai_sqlite_db_close(udpai_sqlite_db *db)
     udpa_error_unref(db->loss);
     udpai_free(db->directory);
     udpai_free(db->path);
+    udpai_free(db->release);
 }

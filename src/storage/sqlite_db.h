@@ -57,9 +57,11 @@ typedef struct udpai_sqlite_db {
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
     uint64_t n_before;                    /* commits, by all processes before this one */
     udpai_sqlite_audit audit;
-    const char *release; /* of the program, until it is open; NULL: not known */
-    bool was_backup;     /* before it was opened */
-    udpa_error *loss;    /* what was seen to be lost; NULL: nothing */
+    char *release;     /* of the program; NULL: not known */
+    bool was_backup;   /* before it was opened */
+    bool keeps_format; /* one of another format is not brought to this one's */
+    unsigned busy_ms;
+    udpa_error *loss; /* what was seen to be lost; NULL: nothing */
 } udpai_sqlite_db;
 
 /* A failed open leaves nothing to close. */
@@ -68,6 +70,11 @@ udpa_err udpai_sqlite_db_open(udpai_sqlite_db *db,
                               udpa_error **ret_error);
 /* Writes the log back into the database, closes and unlocks it. */
 void udpai_sqlite_db_close(udpai_sqlite_db *db);
+
+/* The same, to be opened again: what it is told of the process stays. */
+void udpai_sqlite_db_leave(udpai_sqlite_db *db);
+/* Nothing else has changed what is in it meanwhile. On an error it is as it was left. */
+udpa_err udpai_sqlite_db_return(udpai_sqlite_db *db, udpa_error **ret_error);
 
 /* Reports what SQLite reported last on this handle, with what to do about it. */
 udpa_err udpai_sqlite_db_fail(udpai_sqlite_db *db, const char *what, udpa_error **ret_error);
