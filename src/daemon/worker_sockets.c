@@ -11,8 +11,10 @@
 #include "transport/front/listen_place.h"
 #include "transport/front/listening.h"
 #include "transport/socket_address.h"
+#include "transport/socket_list.h"
 
 #define ADDRESS_MAX 300
+#define RESERVED_USE "reserved" /* in the list of sockets of the process */
 
 typedef struct shared_socket {
     char address[ADDRESS_MAX];
@@ -31,21 +33,29 @@ struct udpai_worker_sockets {
 /* Others that were not given the port cannot take it while nothing listens on this socket: first
  * alone, so that it is not shared with strangers that would share theirs, then for the workers. */
 static udpa_err
-reserve(udpai_worker_sockets *sockets, const char *address, int *ret_port, udpa_error **ret_error)
+bind_reserved(const char *address, int *ret_file, udpa_error **ret_error)
 {
-    int file = -1;
-    udpa_err err = udpai_address_bind(address, &file, ret_error);
+    udpa_err err = udpai_address_bind(address, ret_file, ret_error);
     if (err != UDPA_OK)
         return err;
-    close(file);
-    err = udpai_address_bind_shared(address, &file, ret_error);
+    close(*ret_file);
+    return udpai_address_bind_shared(address, ret_file, ret_error);
+}
+
+static udpa_err
+reserve(udpai_worker_sockets *sockets, const char *address, int *ret_port, udpa_error **ret_error)
+{
+    int file = udpai_socket_list_take(RESERVED_USE, address);
+    udpa_err err = file >= 0 ? UDPA_OK : bind_reserved(address, &file, ret_error);
     if (err != UDPA_OK)
         return err;
     *ret_port = udpai_socket_port(file);
-    if (udpai_vector_push(&sockets->reserved, file))
-        return UDPA_OK;
-    close(file);
-    return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (!udpai_vector_push(&sockets->reserved, file)) {
+        close(file);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    udpai_socket_list_note(RESERVED_USE, address, file);
+    return UDPA_OK;
 }
 
 /* The same socket for all. */
@@ -124,8 +134,10 @@ udpai_worker_sockets_close(udpai_worker_sockets *sockets)
 {
     if (!sockets)
         return;
-    for (size_t i = 0; i < sockets->reserved.n; i++)
+    for (size_t i = 0; i < sockets->reserved.n; i++) {
+        udpai_socket_list_forget(sockets->reserved.items[i]);
         close(sockets->reserved.items[i]);
+    }
     udpai_vector_done(&sockets->reserved);
     for (size_t i = 0; i < sockets->n; i++) {
         for (size_t j = 0; sockets->all[i].of && j < sockets->n_workers; j++)

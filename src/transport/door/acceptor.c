@@ -18,6 +18,7 @@
 #include "transport/door/proxy_head.h"
 #include "transport/local_peer.h"
 #include "transport/socket_address.h"
+#include "transport/socket_list.h"
 #include "transport/tls_identity.h"
 
 #define EVENTS_AT_ONCE 64
@@ -491,6 +492,10 @@ log_lack(udpai_acceptor *self, int number)
 static void
 accept_some(udpai_acceptor *self)
 {
+    if (udpai_socket_list_is_muted()) {
+        set_deaf(self, true);
+        return;
+    }
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         struct sockaddr_storage peer = {0};
         socklen_t size = sizeof(peer);
@@ -612,6 +617,7 @@ udpai_acceptor_free(udpai_acceptor *self)
     bury_all(self);
     udpai_inbox_done(&self->graves);
     close_files(self);
+    udpai_socket_list_forget(self->listener->options.socket);
     close(self->listener->options.socket);
     udpai_strbuf_done(&self->out);
     udpai_free(self);

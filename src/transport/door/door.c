@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "loop/clock.h"
 #include "transport/door/door_internal.h"
+#include "transport/socket_list.h"
 
 #define EVENTS_AT_ONCE 256
 #define ARRIVALS_AT_ONCE 32
@@ -267,6 +268,13 @@ udpai_door_count(udpai_door *door)
 
 /* ---- listeners ---- */
 
+static void
+drop_socket(int socket)
+{
+    udpai_socket_list_forget(socket);
+    close(socket);
+}
+
 udpa_err
 udpai_door_listen(udpai_door *door,
                   const udpai_door_listen_options *options,
@@ -275,7 +283,7 @@ udpai_door_listen(udpai_door *door,
 {
     udpai_door_listener *listener = udpai_alloc(sizeof(*listener));
     if (!listener) {
-        close(options->socket);
+        drop_socket(options->socket);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
     listener->door = door;
@@ -288,7 +296,7 @@ udpai_door_listen(udpai_door *door,
     if (err != UDPA_OK) {
         nghttp2_session_callbacks_del(listener->callbacks);
         nghttp2_option_del(listener->option);
-        close(options->socket);
+        drop_socket(options->socket);
         udpai_free(listener);
         return udpai_fail_code(ret_error, err);
     }

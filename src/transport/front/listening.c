@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "transport/front/listen_place.h"
-#include "transport/front/passed_socket.h"
 #include "transport/grpc/stream_thread.h"
+#include "transport/socket_list.h"
 
 #define BACKLOG 4096
 
@@ -46,15 +46,32 @@ open_place(udpai_listening *listening, const char *address, bool is_shared, udpa
     }
 }
 
+/* By the process before this one; false: none was. */
+static bool
+take_handed(udpai_listening *listening, const char *use, const char *address)
+{
+    int handed = udpai_socket_list_take(use, address);
+    if (handed < 0 || udpai_listening_take(listening, handed, NULL) != UDPA_OK)
+        return false;
+    if (udpai_listen_place_of(address) == UDPAI_LISTEN_PLACE_PATH)
+        udpai_local_file_adopt(&listening->file, udpai_listen_place_name(address));
+    return true;
+}
+
 udpa_err
 udpai_listening_open(udpai_listening *ret_listening,
                      const char *address,
                      bool is_shared,
                      udpa_error **ret_error)
 {
+    const char *use = is_shared ? UDPAI_LISTENING_SHARED_USE : UDPAI_LISTENING_USE;
+    udpa_err err = UDPA_OK;
     *ret_listening = (udpai_listening){.socket = -1};
-    udpa_err err = open_place(ret_listening, address, is_shared, ret_error);
-    if (err != UDPA_OK)
+    if (!take_handed(ret_listening, use, address))
+        err = open_place(ret_listening, address, is_shared, ret_error);
+    if (err == UDPA_OK)
+        udpai_socket_list_note(use, address, ret_listening->socket);
+    else
         udpai_listening_close(ret_listening);
     return err;
 }
@@ -79,6 +96,7 @@ void
 udpai_listening_close(udpai_listening *listening)
 {
     udpai_local_file_remove(&listening->file);
+    udpai_socket_list_forget(listening->socket);
     if (listening->socket >= 0)
         close(listening->socket);
     listening->socket = -1;

@@ -6,6 +6,11 @@
 #include <stdbool.h>
 
 #include "transport/front/local_socket.h"
+#include "transport/front/passed_socket.h"
+
+/* Of sockets of streams in the list of the process (transport/socket_list.h). */
+#define UDPAI_LISTENING_USE UDPAI_PASSED_USE
+#define UDPAI_LISTENING_SHARED_USE "streams-shared"
 
 typedef struct udpai_listening {
     int socket;            /* neither waits nor is inherited; -1: none, or it is another's now */
@@ -13,8 +18,9 @@ typedef struct udpai_listening {
     udpai_local_file file; /* which was made for it */
 } udpai_listening;
 
-/* @p is_shared: other sockets may listen on the port, too, and each takes its part of the
- * connections. UDPA_ERR_IO: why it cannot be; what is returned is empty then. */
+/* One that this process was handed for that, or it opens it. @p is_shared: other sockets may listen
+ * on the port, too, and each takes its part of the connections. UDPA_ERR_IO: why it cannot be; what
+ * is returned is empty then. */
 udpa_err udpai_listening_open(udpai_listening *ret_listening,
                               const char *address,
                               bool is_shared,

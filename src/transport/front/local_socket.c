@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "transport/socket_list.h"
 
 udpa_err
 udpai_local_path_check(const char *path, udpa_error **ret_error)
@@ -146,13 +147,26 @@ udpai_local_socket_listen(const char *path,
     return err;
 }
 
+void
+udpai_local_file_adopt(udpai_local_file *ret_file, const char *path)
+{
+    struct stat found;
+    *ret_file = (udpai_local_file){.path = ""};
+    if (strlen(path) >= sizeof(ret_file->path) || lstat(path, &found) != 0 ||
+        !S_ISSOCK(found.st_mode))
+        return;
+    ret_file->device = found.st_dev;
+    ret_file->number = found.st_ino;
+    memcpy(ret_file->path, path, strlen(path) + 1);
+}
+
 /* Another process may have replaced it meanwhile. */
 void
 udpai_local_file_remove(udpai_local_file *file)
 {
     struct stat found;
-    if (*file->path && lstat(file->path, &found) == 0 && found.st_dev == file->device &&
-        found.st_ino == file->number)
+    if (*file->path && !udpai_socket_list_has_left_files() && lstat(file->path, &found) == 0 &&
+        found.st_dev == file->device && found.st_ino == file->number)
         (void)unlink(file->path);
     file->path[0] = '\0';
 }

@@ -28,6 +28,10 @@ udpa_err udpai_local_socket_listen(const char *path,
                                    int *ret_socket,
                                    udpai_local_file *ret_file,
                                    udpa_error **ret_error);
+/* The file at this path, of a socket that another process has made and handed to this one: this one
+ * removes it from now on. */
+void udpai_local_file_adopt(udpai_local_file *ret_file, const char *path);
+/* Not if another process has the sockets of this one now (transport/socket_list.h). */
 void udpai_local_file_remove(udpai_local_file *file);
 
 #endif

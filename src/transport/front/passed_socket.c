@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "transport/socket_address.h"
+#include "transport/socket_list.h"
 
 udpai_passed
 udpai_passed_here(void)
@@ -129,12 +130,24 @@ udpai_passed_describe(int file, udpai_passed_socket *ret_socket)
            put_address(ret_socket);
 }
 
+/* The process before this one was started with it, and has handed it on; -1: no. */
+static int
+find_handed(const char *name)
+{
+    char address[UDPAI_SOCKET_USE_MAX];
+    int len = snprintf(address, sizeof(address), "fd:%s", name);
+    return len > 0 && (size_t)len < sizeof(address)
+               ? udpai_socket_list_peek(UDPAI_PASSED_USE, address)
+               : -1;
+}
+
 udpa_err
 udpai_passed_look(const char *name, udpai_passed_socket *ret_socket, udpa_error **ret_error)
 {
     const udpai_passed passed = udpai_passed_here();
-    int file = -1;
-    udpa_err err = udpai_passed_find(&passed, getpid(), name, &file, ret_error);
+    int file = find_handed(name);
+    udpa_err err =
+        file >= 0 ? UDPA_OK : udpai_passed_find(&passed, getpid(), name, &file, ret_error);
     if (err != UDPA_OK)
         return err;
     (void)fcntl(file, F_SETFD, FD_CLOEXEC);

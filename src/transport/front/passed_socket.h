@@ -34,6 +34,9 @@ udpa_err udpai_passed_find(const udpai_passed *passed,
                            int *ret_file,
                            udpa_error **ret_error);
 
+/* What they are for, in the list of sockets of the process. */
+#define UDPAI_PASSED_USE "streams"
+
 typedef struct udpai_passed_socket {
     int file;                           /* not owned */
     bool is_local;                      /* a unix socket */

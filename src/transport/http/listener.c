@@ -11,21 +11,22 @@
 #include "transport/http/http_internal.h"
 #include "transport/local_peer.h"
 #include "transport/socket_address.h"
+#include "transport/socket_list.h"
 
 #define BACKLOG 512
 #define ACCEPTS_MAX 64 /* in one turn */
 #define REST_MS 200    /* until the system may have descriptors again */
 #define LOCAL "unix:"
+#define USE "http" /* in the list of sockets of the process */
 #define LOCAL_MODE 0600
 /* More connections than others have, for users of this machine; as of sockets of gRPC. */
 #define KEPT_FOR_USERS(max) ((max) / 20 + 4)
 
-udpa_err
-udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_error **ret_error)
+static udpa_err
+open_place(udpai_http_listener *self, const char *address, udpa_error **ret_error)
 {
     char text[128];
     if (strncmp(address, LOCAL, strlen(LOCAL)) == 0) {
-        self->place.is_local = true;
         return udpai_local_socket_listen(address + strlen(LOCAL), LOCAL_MODE, BACKLOG, &self->fd,
                                          &self->file, ret_error);
     }
@@ -35,7 +36,23 @@ udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_er
     if (listen(self->fd, BACKLOG) != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s: %s", address,
                           strerror_r(errno, text, sizeof(text)));
-    self->port = udpai_socket_port(self->fd);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    self->place.is_local = strncmp(address, LOCAL, strlen(LOCAL)) == 0;
+    self->fd = udpai_socket_list_take(USE, address);
+    if (self->fd < 0)
+        err = open_place(self, address, ret_error);
+    else if (self->place.is_local)
+        udpai_local_file_adopt(&self->file, address + strlen(LOCAL));
+    if (err != UDPA_OK)
+        return err;
+    udpai_socket_list_note(USE, address, self->fd);
+    self->port = self->place.is_local ? 0 : udpai_socket_port(self->fd);
     return UDPA_OK;
 }
 
@@ -178,7 +195,7 @@ on_poll(uv_poll_t *handle, int status, int events)
 {
     udpai_http_listener *self = UDPAI_CONTAINER_OF(handle, udpai_http_listener, poll);
     (void)events;
-    if (status < 0) {
+    if (status < 0 || udpai_socket_list_is_muted()) {
         rest(self);
         return;
     }
@@ -211,6 +228,7 @@ void
 udpai_http_listener_close(udpai_http_listener *self)
 {
     udpai_local_file_remove(&self->file);
+    udpai_socket_list_forget(self->fd);
     if (self->fd >= 0)
         close(self->fd);
     self->fd = -1;
