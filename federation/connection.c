@@ -40,6 +40,10 @@ udpai_source_back_off(udpai_source *source)
 void
 udpai_source_dial(udpai_source *source)
 {
+    if (source->owner->context->is_silent) {
+        udpai_source_set_state(source, UDPAI_SOURCE_WAITING);
+        return;
+    }
     udpai_order *order = udpai_order_new(UDPAI_ORDER_DIAL);
     if (!order) { /* as if it had failed */
         source->n_failures++;

@@ -112,6 +112,9 @@ bool udpai_node_is_elected(const udpai_node *node);
 /* A configured source of kind UDPA is reached otherwise from now on: at this address, by this
  * target, of which a reference is taken. What it has brought stays. UDPA_ERR_INVAL: there is none
  * of this name. UDPA_ERR_NOMEM: all is as before. */
+/* Another process of this node goes on with its sources: their streams are ended, which is no
+ * failure, what they have brought stays, and none is dialled. Or they are this one's again. */
+void udpai_node_set_silent(udpai_node *node, bool is_silent);
 udpa_err udpai_node_move_source(udpai_node *node, udpai_str name, udpai_str address, void *target);
 /* Clients that never connect, because they read files: sources are asked for this group as long as
  * the node lives. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configured sources that change while the node runs. */
+/* Configured sources that change while the node runs, and are left to another process. */
+#include "federation/connection.h"
 #include "federation/node_internal.h"
 #include "federation/source_dynamic.h"
 #include "federation/sources.h"
@@ -19,4 +20,18 @@ udpai_node_move_source(udpai_node *node, udpai_str name, udpai_str address, void
     udpai_source_move(source, udpai_source_hold_target(source, target), false);
     udpai_context_touch(&node->context);
     return UDPA_OK;
+}
+
+void
+udpai_node_set_silent(udpai_node *node, bool is_silent)
+{
+    size_t at = 0;
+    udpai_source *source;
+    node->context.is_silent = is_silent;
+    while ((source = udpai_sources_next(node->parts.sources, &at)))
+        if (is_silent)
+            udpai_source_begin_anew(source, 0);
+        else
+            udpai_source_dial_now(source);
+    udpai_context_touch(&node->context);
 }

@@ -309,6 +309,36 @@ udpai_endpoint_drain(udpa_endpoint *endpoint, uint64_t over_ms)
     return UDPA_OK;
 }
 
+/* ---- another process takes its place (docs/design/restart.md) ---- */
+
+void
+udpai_endpoint_pause(udpa_endpoint *endpoint, bool is_paused)
+{
+    udpai_endpoint_turn_pause(endpoint, is_paused);
+}
+
+udpa_err
+udpai_endpoint_leave_peers(udpa_endpoint *endpoint, bool leaves)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_LEAVE);
+    if (!order)
+        return UDPA_ERR_NOMEM;
+    order->ticket = leaves;
+    endpoint->is_leaving = leaves;
+    udpai_endpoint_order(endpoint, order);
+    return UDPA_OK;
+}
+
+void
+udpai_endpoint_leave_sources(udpa_endpoint *endpoint, bool leaves)
+{
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_node_set_silent(endpoint->node, leaves);
+    udpai_services_notify(&endpoint->services, &(udpai_service_event){.kind = UDPAI_SERVICE_LEAVING,
+                                                                      .is_leaving = leaves});
+    udpai_endpoint_touch(endpoint);
+}
+
 bool
 udpai_endpoint_hand_on(udpa_endpoint *endpoint)
 {

@@ -132,6 +132,19 @@ udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path, udp
  * rejected. Workers do the same. UDPA_ERR_NOMEM */
 udpa_err udpai_endpoint_drain(udpa_endpoint *endpoint, uint64_t over_ms);
 
+/* ---- another process takes its place (docs/design/restart.md) ----
+ *
+ * Each may be taken back, if that process fails. */
+
+/* What peers report waits, and with it what they publish; what is sent to them goes on. */
+void udpai_endpoint_pause(udpa_endpoint *endpoint, bool is_paused);
+/* Ends the streams by which peers bring something, and takes no new ones; those of clients of xDS
+ * stay. What is published is not judged any more. UDPA_ERR_NOMEM: nothing has changed. */
+udpa_err udpai_endpoint_leave_peers(udpa_endpoint *endpoint, bool leaves);
+/* Ends the streams to its sources, and those by which load is reported, and dials none. What
+ * sources have brought stays. */
+void udpai_endpoint_leave_sources(udpa_endpoint *endpoint, bool leaves);
+
 void udpai_endpoint_start(udpa_endpoint *endpoint);
 
 /* The problems in the node's status; replaces those before. Copies the texts; without memory some

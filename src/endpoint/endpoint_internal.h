@@ -33,8 +33,10 @@ struct udpa_endpoint {
     UDPAI_VECTOR(udpai_proposed) proposed; /* what has no outcome yet */
     udpai_services services;
     uint64_t random;
-    udpai_list early; /* reports that were received before the start, of workers' streams */
-    bool is_started;
+    /* Reports that were received before the start, of workers' streams, or while it was paused. */
+    udpai_list early;
+    bool is_started, is_paused;
+    bool is_leaving;             /* what is published is another process's concern */
     bool is_held_back;           /* see udpai_endpoint_hold_back() */
     bool is_not_serving;         /* that is the answer to health checks */
     bool is_closing, is_stopped; /* is_stopped: the stream thread has ended */
@@ -52,6 +54,8 @@ udpa_err udpai_endpoint_turn_streams(udpa_endpoint *endpoint,
                                      udpa_error **ret_error);
 /* Takes what was received before the start. */
 void udpai_endpoint_turn_start(udpa_endpoint *endpoint);
+/* Holds what is reported, or takes it. */
+void udpai_endpoint_turn_pause(udpa_endpoint *endpoint, bool is_paused);
 /* A batch was committed, and is consumed; of a udpai_durable_engine. */
 void udpai_endpoint_committed(void *endpoint, udpai_durable_batch *batch);
 /* Something is reported, and is taken; of a udpai_replication. */

@@ -38,6 +38,7 @@ struct udpai_load_upstreams {
     size_t n;
     uint64_t last_link;
     udpai_log_limit log;
+    bool is_leaving; /* nothing is reported any more */
     server servers[];
 };
 
@@ -177,6 +178,20 @@ add_subscription(server *one, udpai_str prefix)
     return UDPA_OK;
 }
 
+static void
+hang_up(server *one, udpa_error *why)
+{
+    udpai_order *order = one->link ? udpai_order_new(UDPAI_ORDER_HANG_UP) : NULL;
+    if (!order) { /* what it subscribes to is not sent until its stream ends */
+        udpa_error_unref(why);
+        return;
+    }
+    order->session = one->session;
+    order->link = one->link;
+    order->error = why;
+    one->owner->options.order(one->owner->options.userdata, order);
+}
+
 /* Everything is subscribed to anew, so that all comes that there is; the subscriptions of before
  * are given up behind that, so to clients nothing ends. */
 static void
@@ -198,13 +213,7 @@ take_subscriptions(server *one, const udpai_report *report)
     end_subscriptions(one, &before);
     if (err == UDPA_OK)
         return;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
-    if (!order) /* what it subscribes to besides is not sent until its stream ends */
-        return;
-    order->session = report->session;
-    order->link = one->link;
-    order->error = udpa_error_new(err, NULL, "%s", udpa_err_text(err));
-    one->owner->options.order(one->owner->options.userdata, order);
+    hang_up(one, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }
 
 static void
@@ -214,7 +223,8 @@ take_end(server *one, const udpa_error *error)
     if (one->session)
         udpai_timer_set(wheel, &one->patience, wheel->now_ms + PATIENCE_MS);
     one->link = one->session = 0;
-    fail(one, error);
+    if (!one->owner->is_leaving)
+        fail(one, error);
 }
 
 static server *
@@ -247,11 +257,28 @@ on_report(udpai_service *service, udpai_report *report)
 }
 
 static void
+set_leaving(udpai_load_upstreams *self, bool is_leaving)
+{
+    self->is_leaving = is_leaving;
+    for (size_t i = 0; i < self->n; i++) {
+        server *one = &self->servers[i];
+        udpai_timer_cancel(&one->retry);
+        end_subscriptions(one, &one->subscriptions);
+        if (is_leaving)
+            hang_up(one, NULL);
+        else if (!one->link)
+            dial(one);
+    }
+}
+
+static void
 on_event(udpai_service *service, const udpai_service_event *event)
 {
     udpai_load_upstreams *self = of_service(service);
     for (size_t i = 0; event->kind == UDPAI_SERVICE_STARTED && i < self->n; i++)
         dial(&self->servers[i]);
+    if (event->kind == UDPAI_SERVICE_LEAVING)
+        set_leaving(self, event->is_leaving);
 }
 
 /* ---- coming and going ---- */

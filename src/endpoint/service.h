@@ -17,6 +17,7 @@ typedef enum udpai_service_event_kind {
     UDPAI_SERVICE_DEMAND,   /* what is asked of this node's client resources */
     UDPAI_SERVICE_AUDIENCE, /* load goes to other nodes than before */
     UDPAI_SERVICE_RECEIPT,  /* of a publication of this node */
+    UDPAI_SERVICE_LEAVING,  /* nobody is dialled and reported to any more, or again */
 } udpai_service_event_kind;
 
 /* Everything borrowed. */
@@ -25,7 +26,7 @@ typedef struct udpai_service_event {
     udpai_acl *acl;                  /* ACL; NULL: none */
     const udpai_change_set *changes; /* CHANGES */
     udpai_str type_url, text;        /* DEMAND, as in udpai_node_env */
-    bool is_subscribed;
+    bool is_subscribed, is_leaving;
     uint64_t ticket; /* RECEIPT, as in udpai_node_env */
     const udpai_publication *publication;
     const udpa_error *error;

@@ -126,7 +126,10 @@ static void
 hold_or_take(void *userdata, udpai_report *report)
 {
     udpa_endpoint *endpoint = userdata;
-    if (!endpoint->is_started && !endpoint->is_closing)
+    bool is_held = (!endpoint->is_started || endpoint->is_paused) && !endpoint->is_closing;
+    if (endpoint->is_leaving && report->kind == UDPAI_REPORT_PUBLICATION)
+        udpai_report_free(report); /* its stream ends without a receipt */
+    else if (is_held)
         udpai_list_append(&endpoint->early, &report->node);
     else
         udpai_endpoint_resume_report(endpoint, 0, report);
@@ -159,14 +162,29 @@ udpai_endpoint_take_worker_counts(udpa_endpoint *endpoint,
     udpai_stream_sides_set_counts(endpoint->sides, worker, counts);
 }
 
-void
-udpai_endpoint_turn_start(udpa_endpoint *endpoint)
+static void
+take_held(udpa_endpoint *endpoint)
 {
-    endpoint->is_started = true;
     udpai_list *at;
     while ((at = udpai_list_pop(&endpoint->early)))
         hold_or_take(endpoint, UDPAI_LIST_ENTRY(at, udpai_report, node));
     udpai_endpoint_touch(endpoint);
+}
+
+void
+udpai_endpoint_turn_start(udpa_endpoint *endpoint)
+{
+    endpoint->is_started = true;
+    take_held(endpoint);
+}
+
+void
+udpai_endpoint_turn_pause(udpa_endpoint *endpoint, bool is_paused)
+{
+    endpoint->is_paused = is_paused;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    if (!is_paused)
+        take_held(endpoint);
 }
 
 /* ---- the end ---- */

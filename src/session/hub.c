@@ -370,6 +370,10 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         if (hub->env.drain)
             hub->env.drain(hub->env.userdata, order->ticket);
         break;
+    case UDPAI_ORDER_LEAVE:
+        if (hub->env.leave)
+            hub->env.leave(hub->env.userdata, order->ticket != 0);
+        break;
     case UDPAI_ORDER_STATUS:
         describe_all(hub, order);
         break;

@@ -179,6 +179,8 @@ typedef struct udpai_hub_env {
     void (*spread)(void *userdata, const udpai_order *order);
     /* UDPAI_ORDER_DRAIN. NULL: the transport ends no streams. */
     void (*drain)(void *userdata, uint64_t over_ms);
+    /* UDPAI_ORDER_LEAVE. NULL: the same. */
+    void (*leave)(void *userdata, bool leaves);
     /* By SPREAD: is this session of a client served? @p client: a hash of what it is known by.
      * NULL: it is. UDPA_ERR_UNAVAILABLE: it is not. */
     udpa_err (*check_share)(void *userdata,

@@ -60,6 +60,8 @@ typedef enum udpai_order_kind {
                                    * fewer; for the transport */
     UDPAI_ORDER_DRAIN, /* end the streams that others have opened, within `ticket` ms, and
                         * take no new ones; what waits for a change is answered at once */
+    UDPAI_ORDER_LEAVE, /* another process takes the place of this one: end what others have
+                        * opened to bring something, and take no new streams; or do again */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -112,7 +114,8 @@ typedef struct udpai_order {
     udpa_bytes *announced;
     uint64_t commit; /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
-     * with all that is reported, 0: nothing is any more; DRAIN: milliseconds. */
+     * with all that is reported, 0: nothing is any more; DRAIN: milliseconds; LEAVE: 0: do again.
+     */
     uint64_t ticket;
     UDPAI_VECTOR(udpa_bytes *) answers; /* OWN_STATUS: fields of a ClientConfig, in pieces */
     void (*release_target)(void *target);

@@ -54,6 +54,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_TWINS] = {true, 0, HAS_ANNOUNCED},
     [UDPAI_ORDER_SPREAD] = {true, HAS_ANNOUNCED, 0},
     [UDPAI_ORDER_DRAIN] = {true, 0, 0},
+    [UDPAI_ORDER_LEAVE] = {true, 0, 0},
 };
 
 static const shape report_shapes[UDPAI_REPORT_KINDS] = {

@@ -142,6 +142,7 @@ udpai_worker_pool_order(udpai_worker_pool *pool, udpai_order *order)
     case UDPAI_ORDER_TWINS:
     case UDPAI_ORDER_SPREAD:
     case UDPAI_ORDER_DRAIN:
+    case UDPAI_ORDER_LEAVE:
         break;
     default:
         give_one(pool, order);

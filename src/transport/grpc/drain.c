@@ -20,7 +20,7 @@ set_served(udpai_stream_thread *thread, size_t n)
 udpa_err
 udpai_drain_check(udpai_stream *stream, udpa_error **ret_error)
 {
-    if (!stream->thread->drain.is_on)
+    if (!stream->thread->drain.is_on && !stream->thread->drain.is_leaving)
         return UDPA_OK;
     stream->pushback_ms = PUSHBACK_MS;
     stream->carrier->close_after(stream, true);
@@ -136,6 +136,22 @@ udpai_drain_obey(udpai_stream_thread *thread, uint64_t over_ms)
     thread->drain.n_begun = count_left(thread);
     udpai_connections_look(&thread->connections);
     udpai_timer_set(&thread->wheel, &thread->drain.tick, thread->wheel.now_ms);
+}
+
+/* What reports goes on at once with the process that adds it up. Streams of clients beside it stay,
+ * and with them its connection. */
+void
+udpai_drain_set_leaving(udpai_stream_thread *thread, bool is_leaving)
+{
+    thread->drain.is_leaving = is_leaving;
+    if (!is_leaving)
+        return;
+    UDPAI_LIST_FOREACH (at, &thread->streams) {
+        udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
+        if (is_left(stream) && !stream->is_client)
+            end(stream);
+    }
+    udpai_connections_look(&thread->connections);
 }
 
 void

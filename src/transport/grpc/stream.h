@@ -151,6 +151,7 @@ void udpai_spread_count_old(udpai_stream_thread *thread);
 
 typedef struct udpai_drain {
     bool is_on;
+    bool is_leaving; /* another process takes the place of this one */
     uint64_t begun_ms, over_ms;
     size_t n_begun; /* streams then */
     udpai_timer tick;
@@ -159,6 +160,8 @@ typedef struct udpai_drain {
 void udpai_drain_init(udpai_stream_thread *thread);
 /* UDPAI_ORDER_DRAIN */
 void udpai_drain_obey(udpai_stream_thread *thread, uint64_t over_ms);
+/* UDPAI_ORDER_LEAVE */
+void udpai_drain_set_leaving(udpai_stream_thread *thread, bool is_leaving);
 /* May a stream be served? UDPA_ERR_UNAVAILABLE: not any more, and its connection is closed. */
 udpa_err udpai_drain_check(udpai_stream *stream, udpa_error **ret_error);
 /* An accepted stream has a session. */

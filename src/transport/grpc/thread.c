@@ -44,6 +44,12 @@ on_drain(void *userdata, uint64_t over_ms)
     udpai_drain_obey(userdata, over_ms);
 }
 
+static void
+on_leave(void *userdata, bool leaves)
+{
+    udpai_drain_set_leaving(userdata, leaves);
+}
+
 static udpa_err
 on_check_share(void *userdata, udpai_session *session, uint64_t client, udpa_error **ret_error)
 {
@@ -307,6 +313,7 @@ make_hub(udpai_stream_thread *thread, const udpai_hub_options *options)
         .stop_dialling = on_stop_dialling,
         .spread = on_spread,
         .drain = on_drain,
+        .leave = on_leave,
         .check_share = on_check_share,
         .wall_us = wall_us,
         .userdata = thread,
