@@ -15,7 +15,7 @@ typedef struct choice {
 } choice;
 
 static udpa_err
-choose(choice *self, const udpai_plan *plan, udpa_error **ret_error)
+choose(choice *self, const udpai_plan *plan, const char *run, udpa_error **ret_error)
 {
     uint64_t number;
     udpai_str instance = plan->settings.node.id, set_id = plan->settings.node.set_id;
@@ -31,9 +31,12 @@ choose(choice *self, const udpai_plan *plan, udpa_error **ret_error)
             return err;
         instance = udpai_str_from(self->instance);
     }
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+    if (run) /* the process before this one lives on in it */
+        snprintf(self->run, sizeof(self->run), "%s", run);
+    else if (getrandom(&number, sizeof(number), 0) == (ssize_t)sizeof(number))
+        snprintf(self->run, sizeof(self->run), "%016" PRIx64, number);
+    else
         return udpai_fail(ret_error, UDPA_ERR_IO, "the system gives no random numbers");
-    snprintf(self->run, sizeof(self->run), "%016" PRIx64, number);
     self->metadata[0].value = instance;
     self->metadata[1].value = udpai_str_from(self->run);
     return UDPA_OK;
@@ -48,7 +51,7 @@ udpai_daemon_instance_choose(udpai_plan *plan, const udpai_options *options, udp
                      {UDPAI_NODE_KEY_REPLICA, udpai_str_from(options->replica)}},
     };
     udpai_node_info *info = NULL;
-    udpa_err err = options->worker ? UDPA_OK : choose(&chosen, plan, ret_error);
+    udpa_err err = options->worker ? UDPA_OK : choose(&chosen, plan, options->run, ret_error);
     size_t n = UDPAI_ARRAY_LEN(chosen.metadata) - !chosen.metadata[2].value.len;
     if (err == UDPA_OK)
         err = udpai_fail_code(ret_error, udpai_node_info_with_metadata(&info, plan->settings.info,

@@ -14,6 +14,7 @@
 #include "daemon/options_check.h"
 #include "daemon/replicas.h"
 #include "daemon/server.h"
+#include "daemon/successor.h"
 #include "daemon/worker.h"
 #include "loop/standard_streams.h"
 #include "model/client_type.h"
@@ -186,9 +187,15 @@ main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);    /* a file that may not grow is an error of the one who writes */
     seed_tables();
     int status = EXIT_STARTED_NOT;
-    if (!options.not_dumpable || udpai_daemon_set_not_dumpable(&error) == UDPA_OK)
+    udpa_err err = udpai_successor_begin(&options, &error);
+    if (err == UDPA_OK && options.not_dumpable)
+        err = udpai_daemon_set_not_dumpable(&error);
+    if (err == UDPA_OK)
         status = run(&options, &error);
     if (error)
         complain(error);
+    if (status != 0)
+        udpai_successor_fail(error ? udpa_error_message(error)
+                                   : "its bootstrap file has errors, which are in its output");
     return status;
 }

@@ -161,7 +161,7 @@ typedef struct udpai_plan {
     udpai_plan_etcd etcd;
     udpai_tls_files etcd_tls; /* what etcd.tls leads to */
     udpai_plan_mesh *mesh;    /* NULL: no replicas are reached */
-    uint64_t drain_delay_ms, drain_time_ms;
+    uint64_t drain_delay_ms, drain_time_ms, hand_over_timeout_ms;
     udpa_log_level log_level;
     udpai_log_target log_target;
     udpai_plan_audit audit;

@@ -166,8 +166,8 @@ settled_of(const udpai_readiness *self)
 
 /* Once it is so it stays so: a source that is lost later must not take a node that serves from its
  * load balancer. */
-static bool
-has_synchronized(udpai_readiness *self)
+bool
+udpai_readiness_has_synchronized(udpai_readiness *self)
 {
     const udpai_settled *settled = settled_of(self);
     bool is_over = udpai_monotonic_ms() >= self->begin_ms + self->sync_timeout_ms;
@@ -178,7 +178,7 @@ has_synchronized(udpai_readiness *self)
 static void
 look_at_sync(udpai_readiness *self, udpai_ready_report *report)
 {
-    if (has_synchronized(self))
+    if (udpai_readiness_has_synchronized(self))
         return;
     const udpai_settled *settled = settled_of(self);
     const udpai_unsettled *missing = settled ? udpai_settled_first_missing(settled) : NULL;
@@ -278,7 +278,7 @@ static void
 on_look(uv_timer_t *timer)
 {
     udpai_readiness *self = timer->data;
-    if (!self->listens || !has_synchronized(self))
+    if (!self->listens || !udpai_readiness_has_synchronized(self))
         return;
     end_timer(self);
     udpai_endpoint_hold_back(self->endpoint, false);
@@ -305,9 +305,11 @@ udpai_readiness_begin(udpai_readiness *self,
 }
 
 void
-udpai_readiness_listens(udpai_readiness *self)
+udpai_readiness_listens(udpai_readiness *self, bool goes_on)
 {
     self->listens = true;
+    self->has_synchronized |= goes_on;
+    on_look(&self->timer);
 }
 
 void

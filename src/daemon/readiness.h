@@ -75,8 +75,11 @@ void udpai_readiness_begin(udpai_readiness *readiness,
                            udpa_endpoint *endpoint,
                            const udpai_problems *problems,
                            const udpai_ready_wait *wait);
-/* All sockets listen. */
-void udpai_readiness_listens(udpai_readiness *readiness);
+/* Has it all that its sources have, or have they had the time for it? */
+bool udpai_readiness_has_synchronized(udpai_readiness *readiness);
+/* All sockets listen. One that goes on where another process was, which was ready, is ready at
+ * once. */
+void udpai_readiness_listens(udpai_readiness *readiness, bool goes_on);
 /* The node shuts down. */
 void udpai_readiness_end(udpai_readiness *readiness);
 

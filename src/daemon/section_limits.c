@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections 'limits' and 'timing' of the bootstrap file. */
 #include "daemon/plan_internal.h"
+#include "daemon/restart.h"
 #include "daemon/sections.h"
 #include "daemon/shutdown.h"
 
@@ -78,6 +79,7 @@ udpai_use_limits(udpai_plan *plan, const udpai_options *options, udpa_error **re
 #define SHORTEST_MS 1
 #define SHORTEST_BACKOFF_MS 20
 #define SHORTEST_STREAM_AGE_MS 1000
+#define SHORTEST_HAND_OVER_MS 1000
 
 static const udpai_field timing_fields[] = {
     {.name = "connect_grace",
@@ -123,6 +125,10 @@ static const udpai_field timing_fields[] = {
      UDPAI_TO(settings.timing.max_stream_age_ms)},
     {.name = "drain_delay", UDPAI_TO(drain_delay_ms), .otherwise = UDPAI_DRAIN_DELAY_MS},
     {.name = "drain_time", UDPAI_TO(drain_time_ms), .otherwise = UDPAI_DRAIN_TIME_MS},
+    {.name = "hand_over_timeout",
+     .min = SHORTEST_HAND_OVER_MS,
+     UDPAI_TO(hand_over_timeout_ms),
+     .otherwise = UDPAI_HAND_OVER_TIMEOUT_MS},
 };
 
 typedef struct duration {

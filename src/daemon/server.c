@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/server.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/strbuf.h"
 #include "daemon/banner.h"
 #include "daemon/certificates.h"
 #include "daemon/directories.h"
 #include "daemon/dynamic_sources.h"
 #include "daemon/inspection.h"
+#include "daemon/joining.h"
+#include "daemon/kept_load.h"
 #include "daemon/log_sink.h"
 #include "daemon/readers.h"
 #include "daemon/reload_page.h"
 #include "daemon/reported_load.h"
 #include "daemon/rest.h"
+#include "daemon/restart.h"
 #include "daemon/runtime.h"
 #include "daemon/service_manager.h"
 #include "daemon/shutdown.h"
 #include "daemon/sinks.h"
 #include "daemon/storage.h"
+#include "daemon/successor.h"
 #include "daemon/traces.h"
 #include "daemon/workers.h"
 #include "daemon/writers.h"
@@ -29,7 +31,6 @@
 #include "federation/node_metrics.h"
 #include "loop/clock.h"
 #include "loop/turn_meter.h"
-#include "storage/migration.h"
 #include "storage/sqlite.h"
 
 typedef struct server {
@@ -54,13 +55,14 @@ typedef struct server {
     udpai_rest *rest;  /* NULL: none */
     udpai_rest *admin; /* NULL: none */
     udpai_reload *reload;
+    udpai_restart *restart;
     udpai_workers *workers;                           /* NULL: none */
     udpa_error *lost;                                 /* one of them was, and why */
     UDPAI_VECTOR(udpai_server_tls *) tls;             /* of each socket; NULL: plaintext */
     UDPAI_VECTOR(int) ports, http_ports, admin_ports; /* of each socket */
-    uv_signal_t signals[4];
+    uv_signal_t signals[5];
     udpai_shutdown shutdown;
-    uv_timer_t joining; /* a replica that serves its copy has no place in its set yet */
+    udpai_joining joining;
     udpai_turn_meter turns;
     udpai_otlp_exporter *exporter; /* NULL: nothing is traced */
     udpai_liveness *liveness;
@@ -68,8 +70,6 @@ typedef struct server {
     udpai_service_manager *manager; /* NULL: none has started this node */
     bool is_stopping, has_turns;
 } server;
-
-#define JOINING_MS 1000
 
 /* ---- ending ---- */
 
@@ -101,9 +101,11 @@ stop(server *self)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
     udpai_shutdown_end(&self->shutdown);
-    uv_close((uv_handle_t *)&self->joining, NULL);
+    udpai_joining_end(&self->joining);
+    udpai_restart_close(UDPAI_TAKE(self->restart));
+    udpai_successor_end();
     udpai_readiness_end(&self->readiness);
-    udpai_service_manager_close(UDPAI_TAKE(self->manager));
+    udpai_service_manager_close(UDPAI_TAKE(self->manager), false);
     udpai_liveness_end(self->liveness);
     udpai_daemon_runtime_leave(self->runtime);
     if (self->pages)
@@ -161,12 +163,42 @@ on_shut_down(void *userdata)
 static void
 reload(server *self)
 {
+    if (udpai_restart_is_under_way(self->restart)) {
+        udpai_log(UDPA_LOG_WARNING, "daemon", "SIGHUP: not while another process takes over");
+        return;
+    }
     udpai_service_manager_reloading(self->manager);
     if (self->reload)
         udpai_reload_all(self->reload);
     if (self->runtime)
         udpai_daemon_runtime_look(self->runtime);
     udpai_service_manager_reloaded(self->manager);
+}
+
+/* By another process, which has what this one had. */
+static void
+on_handed_over(void *userdata)
+{
+    server *self = userdata;
+    self->shutdown.time_ms = udpai_effective_plan(&self->effective)->drain_time_ms;
+    udpai_service_manager_close(UDPAI_TAKE(self->manager), true);
+    udpai_readiness_end(&self->readiness);
+    udpai_writers_close(UDPAI_TAKE(self->writers));
+    udpai_shutdown_leave(&self->shutdown);
+}
+
+static void
+restart(server *self)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const udpai_plan *plan = udpai_effective_plan(&self->effective);
+    udpa_err err = UDPA_OK;
+    if (!self->restart || self->shutdown.stage != UDPAI_RUNNING)
+        err = udpai_fail(&error, UDPA_ERR_PRECONDITION, "the node is beginning, or ending");
+    else
+        err = udpai_restart_begin(self->restart, plan->hand_over_timeout_ms, &error);
+    if (err != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, "restart", "SIGUSR2: no restart: %s", udpa_error_message(error));
 }
 
 static void
@@ -183,10 +215,15 @@ on_signal(uv_signal_t *handle, int number)
         reload(self);
         return;
     }
+    if (number == SIGUSR2) {
+        restart(self);
+        return;
+    }
     if (number == SIGTERM && self->readiness.listens) {
         const udpai_plan *plan = udpai_effective_plan(&self->effective);
         self->shutdown.delay_ms = plan->drain_delay_ms;
         self->shutdown.time_ms = plan->drain_time_ms;
+        udpai_restart_close(UDPAI_TAKE(self->restart)); /* one that is under way ends */
         udpai_shutdown_drain(&self->shutdown);
         return;
     }
@@ -198,7 +235,7 @@ on_signal(uv_signal_t *handle, int number)
 static void
 watch_signals(server *self)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++) {
         uv_signal_init(&self->loop, &self->signals[i]);
         self->signals[i].data = self;
@@ -299,35 +336,6 @@ open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_e
     return udpai_workers_open(&self->workers, &env, ret_error);
 }
 
-static udpa_err
-keep_aggregates(server *self, const char *path)
-{
-    return udpai_endpoint_keep_load(self->endpoint, path, self->plan->settings.node.instance);
-}
-
-static udpa_err
-keep_reported_load(server *self, const char *path)
-{
-    const udpai_plan *plan = self->plan;
-    return plan->reported_load.n == 0
-               ? UDPA_OK
-               : udpai_reported_load_open(&self->reported_load, path, plan->settings.node.instance,
-                                          plan->reported_load.items, plan->reported_load.n);
-}
-
-/* Beside what the engine keeps, which has locked the directory. */
-static udpa_err
-keep(server *self, const char *file, udpa_err (*open)(server *self, const char *path))
-{
-    udpai_strbuf path = {0};
-    udpai_strbuf_printf(&path, "%s/%s", self->plan->state_directory, file);
-    udpai_strbuf_putc(&path, '\0');
-    udpa_err err =
-        udpai_strbuf_failed(&path) ? UDPA_ERR_NOMEM : open(self, udpai_strbuf_view(&path).data);
-    udpai_strbuf_done(&path);
-    return err;
-}
-
 static void
 log_loss(server *self, const udpa_error *loss)
 {
@@ -347,103 +355,27 @@ restore(server *self, udpa_error **ret_error)
     self->engine = err == UDPA_OK ? engine : NULL;
     if (err == UDPA_OK && engine)
         log_loss(self, udpai_sqlite_loss(engine));
-    if (err == UDPA_OK && engine)
-        err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_aggregates));
-    if (err == UDPA_OK && engine)
-        err = udpai_fail_code(ret_error, keep(self, "load-told", keep_reported_load));
     return err;
 }
 
-/* Clients must not be sent that what its copy lacks is not there. */
-static bool
-is_replicated(const server *self, uint64_t n_unreadable)
-{
-    return udpai_endpoint_is_replicated(self->endpoint) &&
-           (n_unreadable == 0 || udpai_endpoint_has_listed(self->endpoint));
-}
-
-/* What the directory has is taken for the state of an etcd that nobody knows: so it is held,
- * served, and written to the one that there is. Once the store has another position that is done.
- */
-static udpa_err
-migrate(server *self, uint64_t n_unreadable, udpa_error **ret_error)
-{
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (!self->plan->is_migrated)
-        return UDPA_OK;
-    if (n_unreadable)
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                          "%" PRIu64 " secrets in %s cannot be decrypted, and would be lost in "
-                          "etcd: add their keys to store.keys",
-                          n_unreadable, self->plan->state_directory);
-    if (!udpai_endpoint_has_position(self->endpoint)) {
-        udpai_endpoint_assume_position(self->endpoint);
-        udpai_log(UDPA_LOG_INFO, "replicas",
-                  "the store in %s moves to etcd, in some 10 s: until then it is served, and "
-                  "publications are rejected; 'udpactl store status' shows how far it is",
-                  self->plan->state_directory);
-    } else if (udpai_migration_end(self->plan->state_directory, &error) != UDPA_OK) {
-        udpai_log(UDPA_LOG_WARNING, "replicas", "%s", udpa_error_message(error));
-    }
-    return UDPA_OK;
-}
-
-static udpa_err
-fail_full(const server *self, udpa_error **ret_error)
-{
-    return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                      "the replica set at %s has %d replicas, and may not have more: to "
-                      "serve more clients, start nodes that have it as their ConfigSource",
-                      self->plan->etcd.prefix, UDPAI_REPLICAS_MAX);
-}
-
 static void
-on_joining(uv_timer_t *timer)
+on_full(void *userdata, udpa_error *why)
 {
-    server *self = timer->data;
-    if (udpai_endpoint_membership(self->endpoint) == UDPAI_MEMBERSHIP_FULL) {
-        (void)fail_full(self, &self->lost);
-        stop(self);
-    } else if (udpai_endpoint_membership(self->endpoint) == UDPAI_MEMBERSHIP_JOINED) {
-        uv_timer_stop(timer);
-    }
+    server *self = userdata;
+    self->lost = why;
+    stop(self);
 }
 
-/* It serves what it has: etcd may be away, and then nobody knows how many there are. */
 static udpa_err
-join_later(server *self, udpa_error **ret_error)
+join(server *self, udpa_error **ret_error)
 {
-    return uv_timer_start(&self->joining, on_joining, JOINING_MS, JOINING_MS) == 0
-               ? UDPA_OK
-               : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-}
-
-/* The first time it has nothing that it could serve instead; nor of secrets that its copy has, and
- * that it cannot decrypt. */
-static udpa_err
-replicate(server *self, udpa_error **ret_error)
-{
-    udpai_replication *replication = udpai_replicas_take(self->replicas);
-    if (!replication)
-        return UDPA_OK;
-    uint64_t n_unreadable = self->engine ? udpai_sqlite_stats_of(self->engine).n_unreadable : 0;
-    udpa_err err = migrate(self, n_unreadable, ret_error);
-    if (err != UDPA_OK) {
-        replication->ops->close(replication);
-        return err;
-    }
-    err = udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
-    if (err != UDPA_OK)
-        return err;
-    if (udpai_endpoint_has_position(self->endpoint) && !n_unreadable)
-        return join_later(self, ret_error);
-    udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
-    while (!is_replicated(self, n_unreadable) && !self->is_stopping) {
-        if (udpai_endpoint_membership(self->endpoint) == UDPAI_MEMBERSHIP_FULL)
-            return fail_full(self, ret_error);
-        uv_run(&self->loop, UV_RUN_ONCE);
-    }
-    return self->is_stopping ? UDPA_ERR_CLOSED : join_later(self, ret_error);
+    self->joining.plan = self->plan;
+    self->joining.endpoint = self->endpoint;
+    self->joining.engine = self->engine;
+    self->joining.is_stopping = &self->is_stopping;
+    self->joining.is_full = on_full;
+    self->joining.userdata = self;
+    return udpai_joining_begin(&self->joining, self->replicas, ret_error);
 }
 
 static udpa_err
@@ -497,6 +429,22 @@ open_reload(server *self, udpa_error **ret_error)
                   self->replicas, self->exporter},
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
+}
+
+static udpa_err
+open_restart(server *self, udpa_error **ret_error)
+{
+    const udpai_restart_env env = {
+        .loop = &self->loop,
+        .plan = self->plan,
+        .options = self->options,
+        .endpoint = self->endpoint,
+        .storage = &self->storage,
+        .workers = self->workers,
+        .handed_over = on_handed_over,
+        .userdata = self,
+    };
+    return udpai_fail_code(ret_error, udpai_restart_open(&self->restart, &env));
 }
 
 static udpa_err
@@ -569,6 +517,16 @@ put_service_status(void *userdata, udpai_strbuf *text)
     return udpai_readiness_put_line(userdata, text);
 }
 
+/* Of a successor not before it is the process to be managed. */
+static udpa_err
+open_manager(server *self, udpa_error **ret_error)
+{
+    const udpai_service_manager_env env = {&self->loop, self->liveness, put_service_status,
+                                           &self->readiness, udpai_successor_is()};
+    const udpai_service_variables variables = udpai_service_variables_here();
+    return udpai_fail_code(ret_error, udpai_service_manager_open(&self->manager, &env, &variables));
+}
+
 static udpa_err
 begin_health(server *self, udpa_error **ret_error)
 {
@@ -580,14 +538,12 @@ begin_health(server *self, udpa_error **ret_error)
         .sync_timeout_ms = plan->settings.node.timing.sync_timeout_ms,
     };
     udpai_readiness_begin(&self->readiness, &self->loop, self->endpoint, &self->problems, &wait);
-    const udpai_service_manager_env env = {&self->loop, self->liveness, put_service_status,
-                                           &self->readiness};
-    const udpai_service_variables variables = udpai_service_variables_here();
-    return udpai_fail_code(ret_error, udpai_service_manager_open(&self->manager, &env, &variables));
+    return udpai_successor_is() ? UDPA_OK : open_manager(self, ret_error);
 }
 
+/* All that can be done before it accepts anybody. */
 static udpa_err
-begin(server *self, udpa_error **ret_error)
+prepare(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
     udpai_endpoint_settings settings = plan->settings;
@@ -611,9 +567,11 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_readers_expect(self->endpoint, plan, ret_error);
     if (err == UDPA_OK)
+        err = udpai_successor_take_store(&self->loop, plan, &self->is_stopping, ret_error);
+    if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
-        err = replicate(self, ret_error);
+        err = join(self, ret_error);
     if (err == UDPA_OK)
         err = open_runtime(self, ret_error);
     if (err == UDPA_OK)
@@ -624,18 +582,64 @@ begin(server *self, udpa_error **ret_error)
         err = udpai_fail_code(ret_error,
                               udpai_tunables_follower_take(self->runtime->follower,
                                                            self->directories, self->readers));
+    return err;
+}
+
+/* A successor that keeps nothing has nothing to serve before its sources have sent it: the process
+ * before it serves for as long. */
+static udpa_err
+await_sources(server *self)
+{
+    bool waits = udpai_successor_is() && !self->engine;
+    if (waits)
+        udpai_endpoint_start(self->endpoint);
+    while (waits && !self->is_stopping && !udpai_readiness_has_synchronized(&self->readiness))
+        uv_run(&self->loop, UV_RUN_ONCE);
+    return self->is_stopping ? UDPA_ERR_CLOSED : UDPA_OK;
+}
+
+static udpa_err
+accept_all(server *self, udpa_error **ret_error)
+{
+    bool was_successor = udpai_successor_is(), is_started = was_successor && !self->engine;
+    udpa_err err = self->engine ? udpai_kept_load_open(&self->reported_load, self->endpoint,
+                                                       self->plan, ret_error)
+                                : UDPA_OK;
     if (err == UDPA_OK)
         err = open_http(self, ret_error);
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)
         err = open_reload(self, ret_error);
-    if (err == UDPA_OK) {
-        udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
+    if (err == UDPA_OK)
+        err = open_restart(self, ret_error);
+    if (err == UDPA_OK && was_successor)
+        err = open_manager(self, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_pages_set_certificates(self->pages, udpai_reload_certificates(self->reload));
+    if (was_successor && self->engine)
+        udpai_sqlite_set_hold(self->engine, UDPAI_SQLITE_WRITES);
+    if (!is_started)
         udpai_endpoint_start(self->endpoint);
-        udpai_daemon_storage_started(&self->storage, self->endpoint);
-        udpai_readiness_listens(&self->readiness);
-    }
+    udpai_daemon_storage_started(&self->storage, self->endpoint);
+    udpai_readiness_listens(&self->readiness, was_successor);
+    udpai_successor_serves();
+    return UDPA_OK;
+}
+
+static udpa_err
+begin(server *self, udpa_error **ret_error)
+{
+    udpa_err err = prepare(self, ret_error);
+    if (err == UDPA_OK)
+        err = await_sources(self);
+    if (err == UDPA_OK)
+        err = udpai_successor_take_sockets(&self->loop, ret_error);
+    if (err == UDPA_OK)
+        err = accept_all(self, ret_error);
+    if (err != UDPA_OK && ret_error && *ret_error)
+        udpai_successor_fail(udpa_error_message(*ret_error));
     return err;
 }
 
@@ -662,8 +666,7 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
         .userdata = &self,
     };
     udpai_shutdown_init(&self.shutdown, &self.loop);
-    uv_timer_init(&self.loop, &self.joining);
-    self.joining.data = &self;
+    udpai_joining_init(&self.joining, &self.loop);
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {

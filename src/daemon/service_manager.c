@@ -121,6 +121,8 @@ turns(udpai_service_manager *self, uint64_t now_ms, udpai_strbuf *text, udpai_st
 static void
 put_state(const udpai_service_manager *self, message *to)
 {
+    if (self->state == READY && self->env.is_successor)
+        put(to, "MAINPID=%ld\n", (long)getpid());
     if (self->state == READY)
         put(to, "READY=1\n");
     else if (self->state == STOPPING)
@@ -299,11 +301,12 @@ on_closed(uv_handle_t *timer)
 }
 
 void
-udpai_service_manager_close(udpai_service_manager *self)
+udpai_service_manager_close(udpai_service_manager *self, bool is_succeeded)
 {
     if (!self)
         return;
-    udpai_service_manager_stopping(self);
+    if (!is_succeeded)
+        udpai_service_manager_stopping(self);
     udpai_notify_socket_close(&self->socket);
     uv_close((uv_handle_t *)&self->timer, on_closed);
 }

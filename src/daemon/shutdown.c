@@ -110,6 +110,13 @@ udpai_shutdown_drain(udpai_shutdown *self)
 }
 
 void
+udpai_shutdown_leave(udpai_shutdown *self)
+{
+    if (self->stage == UDPAI_RUNNING)
+        end_streams(self);
+}
+
+void
 udpai_shutdown_hurry(udpai_shutdown *self)
 {
     if (self->stage >= UDPAI_HANDING_ON || !*self->endpoint) {

@@ -37,6 +37,8 @@ typedef struct udpai_shutdown {
 void udpai_shutdown_init(udpai_shutdown *self, uv_loop_t *loop);
 /* Begins to drain; if that has begun, all is over at once. */
 void udpai_shutdown_drain(udpai_shutdown *self);
+/* Drains at once, for another process serves already: nobody has to know before. */
+void udpai_shutdown_leave(udpai_shutdown *self);
 /* Does not drain, or no longer; if it was called before, all is over at once. */
 void udpai_shutdown_hurry(udpai_shutdown *self);
 /* The loop runs on until it has closed. */

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "daemon/audit_file.h"
 #include "daemon/store_keys.h"
+#include "daemon/successor.h"
 #include "endpoint/host.h"
 #include "storage/backup.h"
 #include "storage/sqlite.h"
@@ -34,6 +35,7 @@ open_database(udpai_durable_engine **ret_engine, const udpai_plan *plan, udpa_er
         .secret_types = plan->secret_types,
         .n_secret_types = plan->n_secret_types,
         .release = UDPAI_CLI_VERSION,
+        .keeps_format = udpai_successor_is(),
         .takes_loss = plan->is_forced,
         .audit_max_bytes = plan->audit.max_bytes,
         .audit_max_age_us = plan->audit.max_age_ms * 1000,
@@ -41,6 +43,8 @@ open_database(udpai_durable_engine **ret_engine, const udpai_plan *plan, udpa_er
     if (err == UDPA_OK)
         err = udpai_sqlite_open(ret_engine, &options, ret_error);
     udpai_sealer_done(&sealer);
+    if (err == UDPA_OK && udpai_successor_is()) /* it may fail yet, and leave all as it was */
+        udpai_sqlite_set_hold(*ret_engine, UDPAI_SQLITE_WAITS);
     return err;
 }
 
@@ -66,22 +70,37 @@ begin_with_backup(const udpai_plan *plan, udpa_error **ret_error)
     return err;
 }
 
+void
+udpai_daemon_storage_leave_output(udpai_daemon_storage *storage)
+{
+    udpai_audit_output_close(UDPAI_TAKE(storage->output));
+}
+
+udpa_err
+udpai_daemon_storage_take_output(udpai_daemon_storage *storage,
+                                 const udpai_plan *plan,
+                                 udpa_error **ret_error)
+{
+    const udpai_plan_audit *audit = &plan->audit;
+    if (storage->output || !storage->sqlite || !audit->is_on || !(audit->file || audit->journald))
+        return UDPA_OK;
+    return udpai_audit_output_open(&storage->output, plan, ret_error);
+}
+
 udpa_err
 udpai_daemon_storage_open(udpai_daemon_storage *storage,
                           const udpai_plan *plan,
                           udpa_error **ret_error)
 {
-    const udpai_plan_audit *audit = &plan->audit;
     if (!plan->state_directory)
-        return audit->is_on ? udpai_audit_file_open(&storage->engine, audit->file, ret_error)
-                            : UDPA_OK;
+        return plan->audit.is_on
+                   ? udpai_audit_file_open(&storage->engine, plan->audit.file, ret_error)
+                   : UDPA_OK;
     udpa_err err = begin_with_backup(plan, ret_error);
     if (err == UDPA_OK)
         err = open_database(&storage->sqlite, plan, ret_error);
     storage->engine = storage->sqlite;
-    if (err == UDPA_OK && audit->is_on && (audit->file || audit->journald))
-        err = udpai_audit_output_open(&storage->output, plan, ret_error);
-    return err;
+    return err == UDPA_OK ? udpai_daemon_storage_take_output(storage, plan, ret_error) : err;
 }
 
 void

@@ -22,6 +22,11 @@ udpa_err udpai_daemon_storage_open(udpai_daemon_storage *storage,
 void udpai_daemon_storage_started(const udpai_daemon_storage *storage, udpa_endpoint *endpoint);
 /* SIGUSR1: files that are only added to are opened anew. */
 void udpai_daemon_storage_reopen(udpai_daemon_storage *storage);
+/* Another process writes the audit elsewhere, or this one does again. */
+void udpai_daemon_storage_leave_output(udpai_daemon_storage *storage);
+udpa_err udpai_daemon_storage_take_output(udpai_daemon_storage *storage,
+                                          const udpai_plan *plan,
+                                          udpa_error **ret_error);
 /* When the endpoint is closed. */
 void udpai_daemon_storage_close(udpai_daemon_storage *storage);
 

@@ -20,6 +20,7 @@
 #include "loop/loop_inbox.h"
 #include "session/transfer.h"
 #include "session/worker_pool.h"
+#include "transport/socket_list.h"
 
 #define LOG "worker"
 /* A change set of everything that a node may hold is larger than any message of a peer. */
@@ -318,6 +319,8 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         follow_bootstrap(self, payload);
     else if (kind == UDPAI_FRAME_SERVING)
         (void)udpai_stream_thread_set_serving(self->streams, udpai_str_eq(payload, UDPAI_STR("1")));
+    else if (kind == UDPAI_FRAME_MUTE)
+        udpai_socket_list_set_muted(udpai_str_eq(payload, UDPAI_STR("1")));
     else if (kind == UDPAI_FRAME_REOPEN_LOG)
         udpai_log_reopen();
 }
@@ -376,7 +379,7 @@ begin(worker *self, size_t number, udpa_error **ret_error)
 static void
 ignore_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
         signal(numbers[i], SIG_IGN);
 }

@@ -25,12 +25,14 @@ typedef enum udpai_frame_kind {
     UDPAI_FRAME_REOPEN_LOG,   /* to a worker: its file was renamed */
     UDPAI_FRAME_BOOTSTRAP,    /* to a worker: the bootstrap file that is in effect now, packed */
     UDPAI_FRAME_ALIVE,        /* from a worker: it turns; "1", or "0": its stream thread does not */
+    UDPAI_FRAME_MUTE,         /* to a worker: "1": another process accepts in its place, or "0" */
+    UDPAI_FRAME_STEP,         /* between a process and its successor: restart_step.h */
     UDPAI_FRAME_KINDS,
 } udpai_frame_kind;
 
 typedef struct udpai_worker_link udpai_worker_link;
 
-/* Neither may close the link, but what follows from it may, in the next turn. */
+/* Both may close the link. */
 typedef struct udpai_worker_link_env {
     void (*frame)(void *userdata, udpai_frame_kind kind, udpai_str payload);
     /* Once: the other side has closed, or sends nonsense, which the error has; NULL: it has closed.

@@ -283,6 +283,13 @@ udpai_workers_switch(udpai_workers *workers, udpai_str switches)
 }
 
 void
+udpai_workers_mute(udpai_workers *workers, bool is_muted)
+{
+    if (workers)
+        send_all(workers, UDPAI_FRAME_MUTE, is_muted ? UDPAI_STR("1") : UDPAI_STR("0"));
+}
+
+void
 udpai_workers_take_bootstrap(udpai_workers *workers, const udpa_bytes *packed)
 {
     if (workers)

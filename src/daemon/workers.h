@@ -43,6 +43,9 @@ void udpai_workers_reopen_log(udpai_workers *workers);
 /* The runtime has other values for a node: udpai_tunables_encode(). */
 void udpai_workers_switch(udpai_workers *workers, udpai_str switches);
 
+/* They accept nothing, since another process does; or accept again. */
+void udpai_workers_mute(udpai_workers *workers, bool is_muted);
+
 /* The bootstrap file was read again, and is this one now, packed. */
 void udpai_workers_take_bootstrap(udpai_workers *workers, const udpa_bytes *packed);
 

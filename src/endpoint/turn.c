@@ -5,6 +5,7 @@
 #include "endpoint/endpoint_internal.h"
 #include "federation/node_metrics.h"
 #include "loop/clock.h"
+#include "model/client_type.h"
 
 /* ---- what services know ---- */
 
@@ -120,6 +121,20 @@ udpai_endpoint_resume_report(udpa_endpoint *endpoint,
         udpai_node_report(endpoint->node, report);
 }
 
+/* By the process that takes the place of this one: the stream ends without a receipt. What clients
+ * have reported until now is still added up. */
+static bool
+must_be_published_again(const udpai_report *report)
+{
+    const udpai_publication *publication = report->publication;
+    if (report->kind != UDPAI_REPORT_PUBLICATION || !publication)
+        return false;
+    for (size_t i = 0; i < publication->entries.n; i++)
+        if (!udpai_type_is_client(udpai_resource_type_url(publication->entries.items[i].resource)))
+            return true;
+    return publication->entries.n == 0;
+}
+
 /* While listeners are being made, those made before already have peers. The node is not asked what
  * it knows before it knows all that it has kept. */
 static void
@@ -127,8 +142,8 @@ hold_or_take(void *userdata, udpai_report *report)
 {
     udpa_endpoint *endpoint = userdata;
     bool is_held = (!endpoint->is_started || endpoint->is_paused) && !endpoint->is_closing;
-    if (endpoint->is_leaving && report->kind == UDPAI_REPORT_PUBLICATION)
-        udpai_report_free(report); /* its stream ends without a receipt */
+    if (endpoint->is_leaving && must_be_published_again(report))
+        udpai_report_free(report);
     else if (is_held)
         udpai_list_append(&endpoint->early, &report->node);
     else

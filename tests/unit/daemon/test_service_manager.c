@@ -54,7 +54,7 @@ static int
 end(void **state)
 {
     (void)state;
-    udpai_service_manager_close(self.manager);
+    udpai_service_manager_close(self.manager, false);
     udpai_liveness_end(self.liveness);
     uv_run(&self.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&self.loop), 0);
@@ -171,7 +171,7 @@ an_end_without_a_drain_is_one(void **state)
     begin_ready();
     self.status = "shutting down";
     self.is_ready = false;
-    udpai_service_manager_close(UDPAI_TAKE(self.manager));
+    udpai_service_manager_close(UDPAI_TAKE(self.manager), false);
     expect("STOPPING=1\nWATCHDOG=1\nEXTEND_TIMEOUT_USEC=30000000\nSTATUS=shutting down\n");
 }
 
@@ -202,7 +202,7 @@ another_process_is_watched(void **state)
     assert_ok(open_manager());
     expect("READY=1\nSTATUS=ready\n");
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
-        udpai_service_manager_close(UDPAI_TAKE(self.manager));
+        udpai_service_manager_close(UDPAI_TAKE(self.manager), false);
         uv_run(&self.loop, UV_RUN_NOWAIT);
         while (receive()) {
         }
@@ -274,7 +274,7 @@ without_a_manager_nothing_happens(void **state)
     udpai_service_manager_reloading(NULL);
     udpai_service_manager_reloaded(NULL);
     udpai_service_manager_stopping(NULL);
-    udpai_service_manager_close(NULL);
+    udpai_service_manager_close(NULL, false);
 }
 
 /* A watchdog that ends a node for a lack of memory would make it worse. */
