@@ -272,7 +272,8 @@ on_exit(uv_process_t *process, int64_t status, int signal_number)
         snprintf(why, sizeof(why), "it was ended by signal %d", signal_number);
     else
         snprintf(why, sizeof(why), "it has ended with status %d", (int)status);
-    if (self->stage == STAGE_OVER)
+    /* It may have a successor in its turn, and nothing left to do. */
+    if (self->stage == STAGE_OVER && (status || signal_number))
         udpai_log(UDPA_LOG_ERROR, LOG, "process %d has taken over, and %s", self->pid, why);
     self->is_running = false;
     uv_close((uv_handle_t *)process, on_closed);
