@@ -238,12 +238,12 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         give_up(self, "what it sends is no step of a restart");
 }
 
-/* Its end has the reason. */
+/* If it has closed its end, it ends, which has the reason. */
 static void
 on_ended(void *userdata, const udpa_error *why)
 {
-    (void)userdata;
-    (void)why;
+    if (why)
+        give_up(userdata, udpa_error_message(why));
 }
 
 /* ---- the other process ---- */
@@ -386,9 +386,13 @@ static udpa_err
 check(const udpai_restart *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->env.plan;
-    if (self->stage != STAGE_NONE || self->has_process)
+    if (self->stage != STAGE_NONE)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "a restart is under way: process %d takes over", self->pid);
+    if (self->has_process)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "process %d, of the restart that has failed, has not ended yet: try again",
+                          self->pid);
     if (!plan->settings.acceptance)
         return udpai_fail(
             ret_error, UDPA_ERR_PRECONDITION,
