@@ -275,13 +275,18 @@ end_timer(udpai_readiness *self)
 }
 
 static void
-on_look(uv_timer_t *timer)
+answer_checks(udpai_readiness *self)
 {
-    udpai_readiness *self = timer->data;
     if (!self->listens || !udpai_readiness_has_synchronized(self))
         return;
     end_timer(self);
     udpai_endpoint_hold_back(self->endpoint, false);
+}
+
+static void
+on_look(uv_timer_t *timer)
+{
+    answer_checks(timer->data);
 }
 
 void
@@ -309,7 +314,8 @@ udpai_readiness_listens(udpai_readiness *self, bool goes_on)
 {
     self->listens = true;
     self->has_synchronized |= goes_on;
-    on_look(&self->timer);
+    if (goes_on)
+        answer_checks(self);
 }
 
 void

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that is restarted without a gap: its processes one after the other, and peers that come back to it."""
+"""Peers of a node that is restarted without a gap, which come back to it."""
 import collections
-import ctypes
-import os
-import re
-import signal
+import sys
 import threading
 import time
 
@@ -14,71 +11,12 @@ from envoy.config.cluster.v3 import cluster_pb2
 
 import udpa_peer
 import xds_peer
-from interop import Failure, wait_for
+from interop import SOURCE, Failure
 
-PR_SET_CHILD_SUBREAPER = 36
-SERVES = re.compile(r'process (\d+) serves')
-PATIENCE_S = 60
+sys.path.insert(0, str(SOURCE / 'docs' / 'demo'))
+from succession import PATIENCE_S, Succession  # noqa: E402
 
-
-def adopt_orphans():
-    """Processes that a child has started are this one's when that child has ended."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def status_of(pid):
-    """None: it runs. What ends before the process that has started it does is seen by that one, which complains."""
-    try:
-        found, raw = os.waitpid(pid, os.WNOHANG)
-        return os.waitstatus_to_exitcode(raw) if found else None
-    except ChildProcessError:
-        return None if os.path.exists(f'/proc/{pid}') else 0
-
-
-class Succession:
-    """The processes of a node: the one that serves, and those that are still ending."""
-
-    def __init__(self, node):
-        self.node, self.pid, self.leaving, self.statuses = node, node.process.pid, [], []
-        adopt_orphans()
-
-    def n_served(self):
-        return len(SERVES.findall(self.node.text()))
-
-    def reap(self):
-        for pid in list(self.leaving):
-            if pid == self.node.process.pid:
-                status = self.node.process.poll()
-            else:
-                status = status_of(pid)
-            if status is not None:
-                self.leaving.remove(pid)
-                self.statuses.append(status)
-        return not self.leaving
-
-    def send(self, number):
-        os.kill(self.pid, number)
-
-    def restart(self):
-        """Until another process serves; how long that took."""
-        n, begin_s = self.n_served(), time.monotonic()
-        self.send(signal.SIGUSR2)
-        wait_for('another process serves', lambda: self.n_served() > n, PATIENCE_S)
-        took_s = time.monotonic() - begin_s
-        self.leaving.append(self.pid)
-        self.pid = int(SERVES.findall(self.node.text())[-1])
-        return took_s
-
-    def wait_until_left(self):
-        wait_for('the processes before have ended', self.reap, PATIENCE_S)
-
-    def end(self):
-        if self.pid == self.node.process.pid:
-            return
-        self.wait_until_left()
-        os.kill(self.pid, signal.SIGINT)
-        self.leaving.append(self.pid)
-        self.wait_until_left()
+__all__ = ['Client', 'Publisher', 'Succession']
 
 
 class Client(threading.Thread):
