@@ -22,6 +22,7 @@ udpai_cli_exit udpai_ctl_config(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_check(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_audit(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_reload(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_restart(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_freeze(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_thaw(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_top_command(udpai_cli *cli);

@@ -42,6 +42,8 @@ print_finding(const udpa_error *error, bool is_warning, void *userdata)
     if (is_warning && options->worker)
         return;
     fprintf(stderr, "%s%s\n", is_warning ? "warning: " : "", udpa_error_message(error));
+    if (!is_warning)
+        udpai_successor_fail(udpa_error_message(error));
 }
 
 /* All that a start would trip over, but for what listening and locking would find. */
@@ -195,7 +197,6 @@ main(int argc, char **argv)
     if (error)
         complain(error);
     if (status != 0)
-        udpai_successor_fail(error ? udpa_error_message(error)
-                                   : "its bootstrap file has errors, which are in its output");
+        udpai_successor_fail(error ? udpa_error_message(error) : "its output has the reason");
     return status;
 }

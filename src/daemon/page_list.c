@@ -31,6 +31,8 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [UDPAI_PAGE_BACKUP] = {.path = "/backup", .is_post = true},
     [UDPAI_PAGE_BACKUP_PART] = {.path = "/backup_part"},
     [UDPAI_PAGE_RELOAD] = {.path = "/reload", .is_post = true},
+    [UDPAI_PAGE_RESTART] = {.path = "/restart", .is_post = true},
+    [UDPAI_PAGE_PROCESS] = {.path = "/process"},
 };
 
 const char *const udpai_page_summaries[UDPAI_PAGES] = {
@@ -68,6 +70,9 @@ const char *const udpai_page_summaries[UDPAI_PAGES] = {
         "?type=TYPE&name=NAME why it is served, or not, and who has it, as JSON; &for",
     [UDPAI_PAGE_RELOAD] =
         "reads the bootstrap file again; ?dry_run only shows what would change; ?force",
+    [UDPAI_PAGE_RESTART] =
+        "has another process of the program take the place of this one, without a gap",
+    [UDPAI_PAGE_PROCESS] = "which process answers, and how a restart goes, as JSON",
     [UDPAI_PAGE_TOP] = "rates of the last seconds, times, and the worst clients, as JSON; ?limit",
     [UDPAI_PAGE_BACKUP] = "makes a copy of the store; ?look=true only shows how far that is",
     [UDPAI_PAGE_BACKUP_PART] = "?id=ID&from=BYTE reads it, a part at a time",

@@ -35,6 +35,8 @@ typedef enum udpai_page_number {
     UDPAI_PAGE_BACKUP,
     UDPAI_PAGE_BACKUP_PART,
     UDPAI_PAGE_RELOAD,
+    UDPAI_PAGE_RESTART,
+    UDPAI_PAGE_PROCESS,
     UDPAI_PAGES,
 } udpai_page_number;
 

@@ -17,6 +17,7 @@
 #include "daemon/metrics_page.h"
 #include "daemon/page_body.h"
 #include "daemon/rest.h"
+#include "daemon/restart_page.h"
 #include "daemon/runtime_pages.h"
 #include "daemon/stats_page.h"
 #include "daemon/status_page.h"
@@ -52,6 +53,7 @@ struct udpai_pages {
     udpai_rest *const *admin;
     udpai_pages_post_fn reload;
     void *reload_userdata;
+    struct udpai_restart *const *restart;
     uint64_t n_unauthenticated;
     udpai_loop_inbox *inbox;
 };
@@ -435,6 +437,8 @@ do_it(const udpai_pages *self,
         return udpai_backup_page_ask(self->backup, reading->query, reading->body, text, ret_error);
     case UDPAI_PAGE_RELOAD:
         return self->reload(self->reload_userdata, reading, text, ret_error);
+    case UDPAI_PAGE_RESTART:
+        return udpai_restart_page(*self->restart, self->effective, text, ret_error);
     case UDPAI_PAGE_MODIFY:
         err = modify(self, reading, ret_error);
         break;
@@ -457,8 +461,8 @@ show(udpai_pages *self,
     const udpai_stats_facts facts = {self->endpoint, &self->runtime->runtime,
                                      udpai_rest_counts(*self->admin), self->n_unauthenticated};
     size_t page = (size_t)(reading->page - udpai_pages_all);
-    bool is_json =
-        page == UDPAI_PAGE_RUNTIME || page == UDPAI_PAGE_FREEZES || page == UDPAI_PAGE_AUDIT;
+    bool is_json = page == UDPAI_PAGE_RUNTIME || page == UDPAI_PAGE_FREEZES ||
+                   page == UDPAI_PAGE_AUDIT || page == UDPAI_PAGE_PROCESS;
     *type = is_json ? JSON : page == UDPAI_PAGE_BACKUP_PART ? UDPAI_BACKUP_TYPE : TEXT;
     switch (page) {
     case UDPAI_PAGE_INDEX:
@@ -477,6 +481,9 @@ show(udpai_pages *self,
     case UDPAI_PAGE_CONFIG:
         return udpai_config_page_read(self->effective, self->schema, reading, type, text,
                                       ret_error);
+    case UDPAI_PAGE_PROCESS:
+        udpai_process_page(*self->restart, text);
+        return UDPA_OK;
     case UDPAI_PAGE_BACKUP_PART:
         return udpai_backup_page_read(self->backup, reading->query, text, ret_error);
     default:
@@ -553,6 +560,7 @@ udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error
     self->admin = env->admin;
     self->reload = env->reload;
     self->reload_userdata = env->reload_userdata;
+    self->restart = env->restart;
     self->health = (udpai_health_pages){env->liveness, env->readiness};
     self->audit = (udpai_audit_page){.plan = env->effective->plan};
     const udpai_metrics_page_env metrics = {

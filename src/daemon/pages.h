@@ -48,6 +48,7 @@ typedef struct udpai_pages_env {
     struct udpai_rest *const *admin; /* the admin sockets */
     udpai_pages_post_fn reload;      /* POST /reload */
     void *reload_userdata;
+    struct udpai_restart *const *restart;    /* as the workers */
     udpai_otlp_exporter *exporter;           /* NULL: nothing is traced */
     udpai_audit_output *const *audit_output; /* the audit, beside what is kept */
 } udpai_pages_env;

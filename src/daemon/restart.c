@@ -41,7 +41,8 @@ struct udpai_restart {
     udpai_worker_link *link;
     uv_timer_t timer, patience;
     uint64_t timeout_ms;
-    unsigned n_open; /* handles, once it is closing */
+    char failure[600]; /* of the last one; empty: it has not failed */
+    unsigned n_open;   /* handles, once it is closing */
     bool is_closing;
 };
 
@@ -89,6 +90,7 @@ give_up(udpai_restart *self, const char *why)
     stage was = self->stage;
     if (was == STAGE_NONE || was == STAGE_OVER)
         return;
+    snprintf(self->failure, sizeof(self->failure), "%s", why);
     self->stage = STAGE_NONE;
     uv_timer_stop(&self->timer);
     uv_timer_stop(&self->patience);
@@ -390,9 +392,9 @@ check(const udpai_restart *self, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "a restart is under way: process %d takes over", self->pid);
     if (self->has_process)
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                          "process %d, of the restart that has failed, has not ended yet: try again",
-                          self->pid);
+        return udpai_fail(
+            ret_error, UDPA_ERR_PRECONDITION,
+            "process %d, of the restart that has failed, has not ended yet: try again", self->pid);
     if (!plan->settings.acceptance)
         return udpai_fail(
             ret_error, UDPA_ERR_PRECONDITION,
@@ -414,11 +416,24 @@ udpai_restart_begin(udpai_restart *self, uint64_t timeout_ms, udpa_error **ret_e
     if (err != UDPA_OK)
         return err;
     self->stage = STAGE_CHECKING;
+    self->failure[0] = '\0';
     self->timeout_ms = timeout_ms;
     uv_timer_start(&self->patience, on_patience, timeout_ms, 0);
     udpai_log(UDPA_LOG_INFO, LOG, "process %d of %s is to take over", self->pid,
               self->env.options->program);
     return UDPA_OK;
+}
+
+int
+udpai_restart_successor(const udpai_restart *self)
+{
+    return self->stage != STAGE_NONE ? self->pid : 0;
+}
+
+const char *
+udpai_restart_failure(const udpai_restart *self)
+{
+    return self->failure;
 }
 
 bool

@@ -37,6 +37,10 @@ void udpai_restart_close(udpai_restart *restart);
 /* Begins. UDPA_ERR_PRECONDITION: this node cannot be restarted so, or a restart is under way; other
  * errors: the program cannot be started. Nothing has changed then. */
 udpa_err udpai_restart_begin(udpai_restart *restart, uint64_t timeout_ms, udpa_error **ret_error);
+/* Which process takes over; 0: none does, or it has failed. */
+int udpai_restart_successor(const udpai_restart *restart);
+/* Why the last one has failed; empty: none has since the last beginning. */
+const char *udpai_restart_failure(const udpai_restart *restart);
 /* From its beginning until it has failed. */
 bool udpai_restart_is_under_way(const udpai_restart *restart);
 

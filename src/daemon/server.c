@@ -485,6 +485,7 @@ open_http(server *self, udpa_error **ret_error)
         .audit_output = &self->storage.output,
         .reload = on_reload_asked,
         .reload_userdata = self,
+        .restart = &self->restart,
         .exporter = self->exporter,
     };
     udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
@@ -602,6 +603,8 @@ static udpa_err
 accept_all(server *self, udpa_error **ret_error)
 {
     bool was_successor = udpai_successor_is(), is_started = was_successor && !self->engine;
+    if (was_successor) /* the node is ready, whichever of its sockets are accepted on first */
+        udpai_readiness_listens(&self->readiness, true);
     udpa_err err = self->engine ? udpai_kept_load_open(&self->reported_load, self->endpoint,
                                                        self->plan, ret_error)
                                 : UDPA_OK;
@@ -668,11 +671,13 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
     udpai_shutdown_init(&self.shutdown, &self.loop);
     udpai_joining_init(&self.joining, &self.loop);
     watch_signals(&self);
+    bool is_successor = udpai_successor_is();
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {
-        udpai_banner_print(self.plan, self.schema, self.options,
-                           &(udpai_ports){self.ports.items, self.http_ports.items,
-                                          self.admin ? self.admin_ports.items : NULL});
+        if (!is_successor) /* nothing has changed for people */
+            udpai_banner_print(self.plan, self.schema, self.options,
+                               &(udpai_ports){self.ports.items, self.http_ports.items,
+                                              self.admin ? self.admin_ports.items : NULL});
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
     bool was_stopped = err == UDPA_ERR_CLOSED && self.is_stopping;

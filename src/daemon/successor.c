@@ -104,6 +104,7 @@ udpai_successor_fail(const char *why)
 {
     if (self.is_one && !self.is_given_up)
         send_step(UDPAI_RESTART_FAILED, udpai_str_from(why));
+    self.is_given_up = true;
 }
 
 static void

@@ -154,8 +154,9 @@ def check_no_program(test, node):
     good = bootstrap.read_text(encoding='utf-8')
     bootstrap.write_text(good.replace('hand_over_timeout', 'hand_over_tmeout'), encoding='utf-8')
     node.process.send_signal(signal.SIGUSR2)
-    node.wait_for_log('this one goes on: its bootstrap file has errors')
-    check('what is wrong is in the log', "unknown field 'hand_over_tmeout'" in node.text())
+    line = node.wait_for_log('hand_over_tmeout')
+    line = node.wait_for_log("unknown field 'hand_over_tmeout'; did you mean", after=line)
+    check(f'what is wrong is logged: {line}', ' error restart: ' in line and 'this one goes on: ' in line)
     changed = json.loads(good)
     changed['workers'] = 1
     write(bootstrap, changed)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A restart without a gap, of all kinds of sockets: a port, a unix socket, one that was passed to the process, REST, and
 administration. Who connects all the while is served by one process or the other. The service manager has the new process as
-the main one. (memory: of a node that keeps nothing, and that does not serve before it has what its source has.)"""
+the main one. (workers: of a node that has some. memory: of a node that keeps nothing, and that does not serve before it has what its source has.)"""
 import argparse
 import http.client
 import json
@@ -73,7 +73,8 @@ def start(test, manager, passed):
               'http': {'sockets': [{'address': '127.0.0.1:0'}], 'open_pages': ['HEALTH']},
               'static_resources': {'directories': [{'path': str(test.work / 'resources')}]},
               'descriptor_sets': [str(test.build / 'envoy-v3.descriptors')], 'timing': {'drain_time': '1s'},
-              'store': {'directory': str(test.work / 'data')}}
+              'store': {'directory': str(test.work / 'data')},
+              **({'workers': 2} if test.arguments.variant == 'workers' else {})}
     (test.work / 'node.json').write_text(json.dumps(config))
     log = open(test.work / 'node.log', 'ab')
     process = Process.__new__(Process)
@@ -165,8 +166,8 @@ def check_memory(test):
 
 
 def body(test):
-    {'sockets': check_sockets, 'memory': check_memory}[test.arguments.variant](test)
+    (check_memory if test.arguments.variant == 'memory' else check_sockets)(test)
 
 
 if __name__ == '__main__':
-    sys.exit(main(argparse.ArgumentParser(description=__doc__), body, ('sockets', 'memory')))
+    sys.exit(main(argparse.ArgumentParser(description=__doc__), body, ('sockets', 'workers', 'memory')))
