@@ -27,7 +27,7 @@ typedef struct udpai_context {
     bool is_restored; /* the store comes from a backup, and is meant to replace what was newer */
     bool recovers;    /* some source may have learned something in this node's stead */
     bool is_started;
-    bool is_silent; /* another process has its sources: none is dialled */
+    bool is_silent;  /* another process has its sources: none is dialled */
     bool is_of_set;  /* it is one of several replicas, and knows the others */
     bool is_current; /* among replicas: it has what etcd has committed, as far as it knows */
     /* The same, and a barrier passes: else something may be there that it does not know. */

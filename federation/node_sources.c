@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Configured sources that change while the node runs, and are left to another process. */
-#include "federation/connection.h"
 #include "federation/node_internal.h"
 #include "federation/source_dynamic.h"
 #include "federation/sources.h"
@@ -25,13 +24,6 @@ udpai_node_move_source(udpai_node *node, udpai_str name, udpai_str address, void
 void
 udpai_node_set_silent(udpai_node *node, bool is_silent)
 {
-    size_t at = 0;
-    udpai_source *source;
-    node->context.is_silent = is_silent;
-    while ((source = udpai_sources_next(node->parts.sources, &at)))
-        if (is_silent)
-            udpai_source_begin_anew(source, 0);
-        else
-            udpai_source_dial_now(source);
+    udpai_sources_set_silent(node->parts.sources, is_silent);
     udpai_context_touch(&node->context);
 }

@@ -2,6 +2,7 @@
 #include "federation/source_internal.h"
 
 #include "base/alloc.h"
+#include "federation/connection.h"
 
 udpa_err
 udpai_sources_new(udpai_sources **ret_sources, const udpai_parts *parts)
@@ -94,4 +95,17 @@ udpai_sources_find(udpai_sources *sources,
         return sources->find(sources->find_userdata, name, by, ret_source, ret_error);
     *ret_source = udpai_map_get(&sources->by_name, name);
     return UDPA_OK;
+}
+
+void
+udpai_sources_set_silent(udpai_sources *sources, bool is_silent)
+{
+    size_t at = 0;
+    udpai_source *source;
+    sources->context->is_silent = is_silent;
+    while ((source = udpai_sources_next(sources, &at)))
+        if (is_silent)
+            udpai_source_begin_anew(source, 0);
+        else
+            udpai_source_dial_now(source);
 }

@@ -50,6 +50,10 @@ udpa_err udpai_sources_find(udpai_sources *sources,
                             const udpai_source **ret_source,
                             udpa_error **ret_error);
 
+/* Another process has them: none is dialled, and streams to them end, which is no failure. Or they
+ * are dialled again. */
+void udpai_sources_set_silent(udpai_sources *sources, bool is_silent);
+
 /* ---- source_table.c ---- */
 
 /* NULL: there is none. */

@@ -276,12 +276,12 @@ static const udpai_ctl_verb verbs[] = {
              "Example: udpactl reload --dry-run\n"},
     {.name = "restart",
      .run = udpai_ctl_restart,
-     .summary = "have another process of the node take over, without a gap",
+     .summary = "start the node anew, without a gap",
      .usage = "restart",
      .text = "The node starts its program anew, an upgraded one if there is one, with its\n"
-             "bootstrap file as it is now, and hands it its sockets and its store. Clients move\n"
-             "within timing.drain_time, and are sent nothing that they have. Waits until the\n"
-             "new process serves. If it does not, the one that is there goes on.\n"
+             "bootstrap file as it is now, and hands it its sockets and its store. Clients\n"
+             "move within timing.drain_time, and are sent nothing that they have. Waits until\n"
+             "the new process serves. If it does not, the one that is there goes on.\n"
              "\n"
              "  --admin ADDRESS        where the node is administered: unix:PATH or HOST:PORT\n"
              "\n"

@@ -15,7 +15,8 @@
 udpa_err udpai_successor_begin(udpai_options *options, udpa_error **ret_error);
 /* Is it one that does not serve yet? */
 bool udpai_successor_is(void);
-/* The beginning has failed: the process before it goes on, and logs why. The first reason counts. */
+/* The beginning has failed: the process before it goes on, and logs why. The first reason counts.
+ */
 void udpai_successor_fail(const char *why);
 
 /* The file is checked, and this is the plan: runs the loop until the store is its own.

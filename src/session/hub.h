@@ -174,12 +174,10 @@ typedef struct udpai_hub_env {
     /* Begins to dial (takes the order), or gives up dialling a link. */
     void (*dial)(void *userdata, udpai_order *order);
     void (*stop_dialling)(void *userdata, uint64_t link);
-    /* UDPAI_ORDER_SPREAD; the order is the hub's still. NULL: the transport rejects and ends none.
-     */
+    /* UDPAI_ORDER_SPREAD; the order is the hub's still. NULL: none is rejected, or ended. */
     void (*spread)(void *userdata, const udpai_order *order);
-    /* UDPAI_ORDER_DRAIN. NULL: the transport ends no streams. */
+    /* UDPAI_ORDER_DRAIN, and LEAVE. NULL: the transport ends no streams. */
     void (*drain)(void *userdata, uint64_t over_ms);
-    /* UDPAI_ORDER_LEAVE. NULL: the same. */
     void (*leave)(void *userdata, bool leaves);
     /* By SPREAD: is this session of a client served? @p client: a hash of what it is known by.
      * NULL: it is. UDPA_ERR_UNAVAILABLE: it is not. */

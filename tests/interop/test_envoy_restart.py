@@ -61,6 +61,10 @@ def check_clients(clients, publisher):
     check(f'all have moved: {[client.n_streams for client in clients][:20]}', all(client.n_streams > 1 for client in clients))
 
 
+def ends(above):
+    return above.text().count("disconnected: node 'node'")
+
+
 def check_quiet(name, text):
     lines = [line for line in text.splitlines() if (' error ' in line or ' warning ' in line) and 'draining' not in line]
     check(f'{name} has no complaint: {lines[:3]}', not lines)
@@ -80,6 +84,7 @@ def play(test, succession, nodes, envoy):
     for i in range(n_restarts):
         n_receipts = publisher.n_receipts
         times.append(succession.restart())
+        check('the node above has one stream of the node', ends(above) == i + 1)
         wait_for('publications go on', lambda n=n_receipts: publisher.n_receipts > n + 2, 20)
         write(test.work / 'resources' / 'routes.json', routes(f'body-{i}'))
         requests.wait_for(f'body-{i}')

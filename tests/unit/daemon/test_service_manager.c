@@ -24,7 +24,7 @@ typedef struct fixture {
     udpai_service_manager *manager;
     udpai_service_variables variables;
     const char *status; /* of the node */
-    bool is_ready;
+    bool is_ready, is_successor;
     char received[2000]; /* one datagram */
 } fixture;
 
@@ -76,7 +76,8 @@ look(void *userdata, udpai_strbuf *text)
 static udpa_err
 open_manager(void)
 {
-    const udpai_service_manager_env env = {&self.loop, self.liveness, look, NULL};
+    const udpai_service_manager_env env = {&self.loop, self.liveness, look, NULL,
+                                           self.is_successor};
     return udpai_service_manager_open(&self.manager, &env, &self.variables);
 }
 
@@ -293,6 +294,26 @@ without_memory_it_is_alive(void **state)
     expect("STOPPING=1\nWATCHDOG=1\nEXTEND_TIMEOUT_USEC=30000000\n");
 }
 
+static void
+a_successor_is_the_main_process(void **state)
+{
+    (void)state;
+    char expected[100];
+    self.is_successor = true;
+    self.variables.watchdog_process = NULL; /* it named the process before */
+    assert_ok(open_manager());
+    expect("WATCHDOG=1\nEXTEND_TIMEOUT_USEC=30000000\nSTATUS=not ready: sources\n");
+    self.is_ready = true;
+    snprintf(expected, sizeof(expected), "MAINPID=%ld\nREADY=1\n", (long)getpid());
+    expect(expected);
+    udpai_service_manager_reloading(self.manager);
+    assert_true(receive());
+    udpai_service_manager_reloaded(self.manager);
+    assert_true(receive());
+    udpai_service_manager_close(UDPAI_TAKE(self.manager), true); /* it has one in its turn */
+    expect_nothing();
+}
+
 int
 main(void)
 {
@@ -308,6 +329,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_manager_that_does_not_read_is_notified_later, begin, end),
         cmocka_unit_test_setup_teardown(without_a_manager_nothing_happens, begin, end),
         cmocka_unit_test_setup_teardown(without_memory_it_is_alive, begin, end),
+        cmocka_unit_test_setup_teardown(a_successor_is_the_main_process, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

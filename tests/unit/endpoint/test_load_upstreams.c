@@ -373,6 +373,39 @@ without_memory_to_dial_it_is_tried_again(void **state)
     assert_int_equal(n_dialled, 2);
 }
 
+static void
+leave(bool leaves)
+{
+    udpai_service_notify(
+        upstreams, &(udpai_service_event){.kind = UDPAI_SERVICE_LEAVING, .is_leaving = leaves});
+    udpai_node_flush(node);
+}
+
+static void
+another_process_may_report_in_its_place(void **state)
+{
+    (void)state;
+    WANTS("com.acme");
+    expect(wanted, "+*com.acme");
+    leave(true);
+    assert_int_equal(hung_up, dialled[0]);
+    report_own("com.acme/a/node");
+    expect(told, "");
+    end_stream(UDPA_ERR_UNAVAILABLE);
+    pass(10 * MAX_MS);
+    assert_int_equal(n_dialled, 1);
+    leave(false);
+    assert_int_equal(n_dialled, 2);
+    WANTS("com.acme");
+    expect(told, "=com.acme/a/node");
+    end_stream(UDPA_ERR_UNAVAILABLE);
+    leave(true); /* while it waits to be tried again */
+    pass(10 * MAX_MS);
+    assert_int_equal(n_dialled, 2);
+    leave(false);
+    assert_int_equal(n_dialled, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, done)
 
 int
@@ -388,6 +421,7 @@ main(void)
         TEST(without_memory_nothing_is_left),
         TEST(without_memory_to_want_it_the_stream_ends),
         TEST(without_memory_to_dial_it_is_tried_again),
+        TEST(another_process_may_report_in_its_place),
     };
     return cmocka_run_group_tests_name("endpoint load_upstreams", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "one_call.h"
 
 #define OVER_MS 600
+#define REPORT_PATH "/test.Obedient/Report"
 #define HEALTH "/grpc.health.v1.Health/Check"
 
 static size_t
@@ -101,6 +102,61 @@ none_is_begun_and_health_is_answered(void **state)
     one_call_end(world);
 }
 
+static void
+leave(struct world *world, bool leaves)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_LEAVE);
+    assert_non_null(order);
+    order->ticket = leaves;
+    udpai_stream_thread_order(world->bed.thread, order);
+}
+
+static void
+is_served(raw_client *client, raw_call *call, const char *path)
+{
+    raw_begin(client, call, path);
+    assert_true(raw_say(call, "echo"));
+    raw_expect(call, "echo");
+}
+
+/* Those that bring something end, whose connection may be a client's, too; until it does again. */
+static void
+a_process_that_leaves_keeps_its_clients(void **state)
+{
+    (void)state;
+    const udpai_grpc_method methods[] = {bed_method, {REPORT_PATH, bed_method.open, NULL, false}};
+    const udpai_stream_thread_options options = {.methods = methods, .n_methods = 2};
+    struct world *world = one_call_begin(&options, "echo");
+    raw_client other;
+    raw_call beside, alone, late;
+    is_served(&world->client, &beside, REPORT_PATH);
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    is_served(&other, &alone, REPORT_PATH);
+    leave(world, true);
+    is_told(&alone);
+    raw_wait_disconnected(&other);
+    raw_disconnect(&other);
+    is_told(&beside);
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    raw_begin(&other, &late, BED_PATH);
+    is_told(&late);
+    raw_end(&late);
+    raw_disconnect(&other);
+    assert_true(raw_say(&world->call, "echo again"));
+    raw_expect(&world->call, "echo again");
+    leave(world, false);
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    is_served(&other, &late, REPORT_PATH);
+    assert_int_equal(n_served(world), 2);
+    raw_cancel(&late);
+    raw_end(&late);
+    raw_disconnect(&other);
+    raw_end(&alone);
+    raw_end(&beside);
+    raw_cancel(&world->call);
+    one_call_end(world);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -110,6 +166,7 @@ main(int argc, char **argv)
         cmocka_unit_test(a_stream_is_given_up_with_its_connection),
         cmocka_unit_test(streams_end_one_after_the_other),
         cmocka_unit_test(none_is_begun_and_health_is_answered),
+        cmocka_unit_test(a_process_that_leaves_keeps_its_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
