@@ -67,6 +67,14 @@ class Succession:
     def wait_until_left(self):
         wait_for('the processes before have ended', self.reap, PATIENCE_S)
 
+    def kill(self):
+        """What has gone wrong leaves nothing."""
+        for pid in {*self.leaving, self.pid} - {self.node.process.pid}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
     def end(self):
         if self.pid == self.node.process.pid:
             return

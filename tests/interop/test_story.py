@@ -3,7 +3,7 @@
 """A runnable example of docs/examples tells what it saw: an outage of a control plane and its recovery,
 a migration from a go-control-plane server, the load of clients two levels below, a backend that is
 killed while others check it, a tree of runtime values that is swapped, replicas and members of etcd
-that are killed, or the alerts and the trace of three faults; with real Envoys behind nodes, and endpoints of libudpa."""
+that are killed, a node that is upgraded and stopped, or the alerts and the trace of three faults; with real Envoys behind nodes, and endpoints of libudpa."""
 import re
 import subprocess
 import sys
@@ -19,6 +19,7 @@ LAST = {
     'observability': 'both Envoys go on with what they have',
     'load': 'both Envoys are told to report nothing',
     'replicas': 'or an older state than it had',
+    'restart': 'both Envoys are at node spare',
     'runtime': 'requests were sent, none of which has failed',
 }
 
