@@ -25,6 +25,9 @@ UDPA_DEFINE_CLEANUP(udpai_node, udpai_node_free)
 
 /* Takes in what the durable engine kept; before udpai_node_start(). */
 udpa_err udpai_node_restore(udpai_node *node, const udpai_durable_op *op);
+/* While it runs: another process of this node has kept this PUT or DELETE, of whatever origin; it
+ * is effective here, too, and not committed. */
+udpa_err udpai_node_follow(udpai_node *node, const udpai_durable_op *op);
 /* Begins to connect. */
 void udpai_node_start(udpai_node *node);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
- * had. What belongs to nothing that is configured is forgotten. */
+ * had. What belongs to nothing that is configured is forgotten. And what another process of this
+ * node keeps, while this one still has clients. */
 #include "federation/absence.h"
 #include "federation/adoption.h"
 #include "federation/clients.h"
@@ -307,4 +308,29 @@ udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
     udpai_store_set_loading(node->context.store, false);
     udpai_context_touch(&node->context);
     return err;
+}
+
+static void
+follow_removal(udpai_node *node, const udpai_durable_op *op)
+{
+    const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+    udpai_origin *origin =
+        udpai_store_find_origin(node->context.store, udpai_bytes_view(op->origin));
+    if (!origin)
+        return;
+    udpai_store_set_loading(node->context.store, true);
+    udpai_store_withdraw(node->context.store, origin, type_url, udpai_bytes_view(op->name));
+    udpai_store_set_loading(node->context.store, false);
+    udpai_context_touch(&node->context);
+}
+
+/* What has ended by now was ended by the other process, too, whose DELETE follows. */
+udpa_err
+udpai_node_follow(udpai_node *node, const udpai_durable_op *op)
+{
+    if (op->kind == UDPAI_DURABLE_PUT && !is_over(node, op))
+        return udpai_node_restore(node, op);
+    if (op->kind == UDPAI_DURABLE_DELETE)
+        follow_removal(node, op);
+    return UDPA_OK;
 }

@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Reads the beginning of a file, and ends it with a NUL. */
@@ -23,19 +25,30 @@ read_file(const char *path, char *room, size_t size)
     return n > 0;
 }
 
-/* When the machine has started, in seconds since 1970; 0: it is not known. */
+static double boot_seconds;
+
 static double
-read_boot_time(void)
+seconds_of(clockid_t clock)
 {
-    char line[256];
-    uint64_t seconds = 0;
-    FILE *file = fopen("/proc/stat", "re");
-    while (file && fgets(line, sizeof(line), file))
-        if (sscanf(line, "btime %" SCNu64, &seconds) == 1)
-            break;
-    if (file)
-        (void)fclose(file);
-    return (double)seconds;
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void
+find_boot_time(void)
+{
+    boot_seconds = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME);
+}
+
+/* When the machine has started, in seconds since 1970; always the same, for who looks whether a
+ * process has begun anew. A service may have a /proc with nothing but processes. */
+static double
+boot_time(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, find_boot_time);
+    return boot_seconds;
 }
 
 /* Newer kernels have the number as the size of the folder. */
@@ -86,7 +99,7 @@ udpai_process_facts_read(int pid, udpai_process_facts *ret_facts)
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     if (!read_file(path, text, sizeof(text)) || !read_numbers(text, &facts))
         return false;
-    facts.start_seconds += read_boot_time();
+    facts.start_seconds += boot_time();
     facts.n_fds = count_fds(pid);
     *ret_facts = facts;
     return true;

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "daemon/batch_text.h"
 #include "daemon/restart_step.h"
 #include "daemon/successor.h"
 #include "daemon/worker_link.h"
@@ -19,7 +20,8 @@
 #define LOOK_MS 10
 /* What clients have reported goes to the nodes above in that time. */
 #define HAND_ON_MS 500
-#define MAX_BYTES 4096
+/* The largest publication is 64 MiB by default. */
+#define MAX_BYTES ((size_t)256 << 20)
 
 typedef enum stage {
     STAGE_NONE,
@@ -202,7 +204,6 @@ end_here(udpai_restart *self)
     udpai_socket_list_leave_files();
     if (self->env.storage->sqlite)
         udpai_sqlite_set_hold(self->env.storage->sqlite, UDPAI_SQLITE_GONE);
-    udpai_worker_link_close(UDPAI_TAKE(self->link));
     udpai_log(UDPA_LOG_INFO, LOG, "process %d serves: this one ends when its clients have moved",
               self->pid);
     self->env.handed_over(self->env.userdata);
@@ -227,10 +228,30 @@ take_step(udpai_restart *self, udpai_restart_step step, udpai_str text)
     }
 }
 
+static udpa_err
+follow_one(void *userdata, const udpai_durable_op *op)
+{
+    return udpai_endpoint_follow(((udpai_restart *)userdata)->env.endpoint, op);
+}
+
+/* What clients lack that are still here, they have when they have moved. */
+static void
+follow(udpai_restart *self, udpai_str batch)
+{
+    udpa_err err = udpai_batch_text_read(batch, follow_one, self);
+    if (err == UDPA_OK)
+        return;
+    udpai_worker_link_close(UDPAI_TAKE(self->link));
+    udpai_log(UDPA_LOG_WARNING, LOG, "what process %d changes is not followed any more: %s",
+              self->pid, udpa_err_text(err));
+}
+
 static void
 on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
 {
     udpai_restart *self = userdata;
+    if (self->stage == STAGE_OVER && kind == UDPAI_FRAME_BATCH)
+        follow(self, payload);
     if (self->stage == STAGE_NONE || self->stage == STAGE_OVER)
         return;
     if (kind == UDPAI_FRAME_STEP && payload.len)
@@ -469,6 +490,7 @@ udpai_restart_close(udpai_restart *self)
     if (!self)
         return;
     give_up(self, "this node ends");
+    udpai_worker_link_close(UDPAI_TAKE(self->link));
     self->is_closing = true;
     self->n_open = 2 + self->has_process;
     if (self->has_process && !uv_is_closing((uv_handle_t *)&self->process))

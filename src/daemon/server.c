@@ -105,7 +105,7 @@ stop(server *self)
     udpai_restart_close(UDPAI_TAKE(self->restart));
     udpai_successor_end();
     udpai_readiness_end(&self->readiness);
-    udpai_service_manager_close(UDPAI_TAKE(self->manager), false);
+    udpai_service_manager_close(UDPAI_TAKE(self->manager), 0);
     udpai_liveness_end(self->liveness);
     udpai_daemon_runtime_leave(self->runtime);
     if (self->pages)
@@ -181,7 +181,7 @@ on_handed_over(void *userdata)
 {
     server *self = userdata;
     self->shutdown.time_ms = udpai_effective_plan(&self->effective)->drain_time_ms;
-    udpai_service_manager_close(UDPAI_TAKE(self->manager), true);
+    udpai_service_manager_close(UDPAI_TAKE(self->manager), udpai_restart_successor(self->restart));
     udpai_readiness_end(&self->readiness);
     udpai_writers_close(UDPAI_TAKE(self->writers));
     udpai_shutdown_leave(&self->shutdown);
@@ -518,7 +518,7 @@ put_service_status(void *userdata, udpai_strbuf *text)
     return udpai_readiness_put_line(userdata, text);
 }
 
-/* Of a successor not before it is the process to be managed. */
+/* Of a successor not before it serves. */
 static udpa_err
 open_manager(server *self, udpa_error **ret_error)
 {
@@ -627,7 +627,7 @@ accept_all(server *self, udpa_error **ret_error)
         udpai_endpoint_start(self->endpoint);
     udpai_daemon_storage_started(&self->storage, self->endpoint);
     udpai_readiness_listens(&self->readiness, was_successor);
-    udpai_successor_serves();
+    udpai_successor_serves(self->endpoint);
     return UDPA_OK;
 }
 

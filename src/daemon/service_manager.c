@@ -37,6 +37,7 @@ struct udpai_service_manager {
     service_state state;
     bool is_noted; /* the manager has received the state */
     bool hangs, has_failed;
+    bool must_repeat;                          /* with the beat behind READY=1 */
     char status[UDPAI_SERVICE_STATUS_MAX + 1]; /* that it has received */
 };
 
@@ -121,8 +122,6 @@ turns(udpai_service_manager *self, uint64_t now_ms, udpai_strbuf *text, udpai_st
 static void
 put_state(const udpai_service_manager *self, message *to)
 {
-    if (self->state == READY && self->env.is_successor)
-        put(to, "MAINPID=%ld\n", (long)getpid());
     if (self->state == READY)
         put(to, "READY=1\n");
     else if (self->state == STOPPING)
@@ -159,6 +158,18 @@ report(udpai_service_manager *self, udpai_str status, bool beats)
     memcpy(self->status, shown, sizeof(shown));
 }
 
+/* What comes before the manager knows of this process is not accepted, and is sent once more. */
+static void
+begin_beat(udpai_service_manager *self, uint64_t now_ms)
+{
+    self->next_beat_ms = now_ms + self->beat_ms;
+    if (!self->must_repeat)
+        return;
+    self->must_repeat = self->state != READY || !self->is_noted;
+    self->is_noted = false;
+    self->status[0] = '\0';
+}
+
 static void
 look(udpai_service_manager *self)
 {
@@ -174,7 +185,7 @@ look(udpai_service_manager *self)
         uv_timer_set_repeat(&self->timer, self->beat_ms);
     }
     if (is_beat)
-        self->next_beat_ms = now_ms + self->beat_ms;
+        begin_beat(self, now_ms);
     if (all_turn)
         status =
             udpai_strbuf_failed(&text) ? udpai_str_from(self->status) : udpai_strbuf_view(&text);
@@ -286,6 +297,7 @@ udpai_service_manager_open(udpai_service_manager **ret_manager,
     self->watchdog_ms = watchdog_ms_of(variables);
     self->beat_ms = beat_ms_of(self->watchdog_ms);
     self->is_noted = true; /* that it starts */
+    self->must_repeat = env->is_successor;
     uint64_t look_ms = self->beat_ms < LOOK_MS ? self->beat_ms : LOOK_MS;
     uv_timer_init(env->loop, &self->timer); /* neither can fail */
     self->timer.data = self;
@@ -301,11 +313,15 @@ on_closed(uv_handle_t *timer)
 }
 
 void
-udpai_service_manager_close(udpai_service_manager *self, bool is_succeeded)
+udpai_service_manager_close(udpai_service_manager *self, int successor)
 {
+    message text = {.len = 0};
     if (!self)
         return;
-    if (!is_succeeded)
+    put(&text, "MAINPID=%d\n", successor);
+    if (successor)
+        (void)send_message(self, &text);
+    else
         udpai_service_manager_stopping(self);
     udpai_notify_socket_close(&self->socket);
     uv_close((uv_handle_t *)&self->timer, on_closed);

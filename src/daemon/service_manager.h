@@ -32,7 +32,7 @@ typedef struct udpai_service_manager_env {
     /* Does the node serve, with all that it waits for? Appends a line on its state. */
     bool (*look)(void *userdata, udpai_strbuf *text);
     void *userdata;
-    bool is_successor; /* this process is to be managed from now on, in place of another one */
+    bool is_successor; /* the manager learns of this process by the one before it */
 } udpai_service_manager_env;
 
 udpai_service_variables udpai_service_variables_here(void);
@@ -49,8 +49,8 @@ void udpai_service_manager_reloading(udpai_service_manager *manager);
 void udpai_service_manager_reloaded(udpai_service_manager *manager);
 /* The node begins to end. Again does nothing. */
 void udpai_service_manager_stopping(udpai_service_manager *manager);
-/* It has not much to do any more, or another process is managed in its place. The loop frees it as
- * it runs on. */
-void udpai_service_manager_close(udpai_service_manager *manager, bool is_succeeded);
+/* It has not much to do any more; or this process is managed in its place, 0: none. The loop frees
+ * it as it runs on. */
+void udpai_service_manager_close(udpai_service_manager *manager, int successor);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "daemon/feed.h"
 #include "daemon/restart_step.h"
 #include "daemon/worker_link.h"
 #include "transport/front/handed_socket.h"
@@ -26,6 +27,7 @@ static struct {
     bool is_given_up;
     udpai_restart_step step; /* the last one that has come */
     const bool *is_stopping;
+    udpai_feed *feed; /* to the process before it, until that has ended; NULL: none */
 } self;
 
 /* ---- what it was handed ---- */
@@ -121,6 +123,8 @@ on_ended(void *userdata, const udpa_error *why)
     (void)userdata;
     (void)why;
     self.is_given_up = true;
+    if (!self.is_one) /* it serves, and that one has no clients any more */
+        udpai_successor_end();
 }
 
 static udpa_err
@@ -167,7 +171,7 @@ udpai_successor_take_sockets(uv_loop_t *loop, udpa_error **ret_error)
 }
 
 void
-udpai_successor_serves(void)
+udpai_successor_serves(udpa_endpoint *endpoint)
 {
     if (!self.is_one)
         return;
@@ -178,8 +182,9 @@ udpai_successor_serves(void)
                   "file has them no more",
                   n);
     send_step(UDPAI_RESTART_SERVES, (udpai_str){0});
-    udpai_worker_link_close(UDPAI_TAKE(self.link));
     self.is_one = false;
+    if (udpai_feed_begin(&self.feed, endpoint, self.link) != UDPA_OK)
+        udpai_successor_end();
 }
 
 /* The descriptor is another's from now on. */
@@ -188,6 +193,7 @@ udpai_successor_end(void)
 {
     if (self.link)
         self.is_given_up = true;
+    udpai_feed_end(UDPAI_TAKE(self.feed));
     udpai_worker_link_close(UDPAI_TAKE(self.link));
 }
 

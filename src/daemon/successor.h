@@ -27,10 +27,12 @@ udpa_err udpai_successor_take_store(uv_loop_t *loop,
                                     udpa_error **ret_error);
 /* It could accept: runs the loop until it may. */
 udpa_err udpai_successor_take_sockets(uv_loop_t *loop, udpa_error **ret_error);
-/* It accepts: it is none any more. Sockets that its file does not have are closed. */
-void udpai_successor_serves(void);
+/* It accepts: it is none any more. Sockets that its file does not have are closed; what is
+ * committed from now on is sent to the process before it, as long as that has clients. */
+void udpai_successor_serves(udpa_endpoint *endpoint);
 
-/* It will not serve, if it does not by now; the loop runs until all is closed. */
+/* It will not serve, if it does not by now, and sends nothing to the process before it; the loop
+ * runs until all is closed. */
 void udpai_successor_end(void);
 
 /* Which node this is: the process and its successor must be the same one. To be freed with

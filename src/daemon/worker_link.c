@@ -141,6 +141,12 @@ udpai_worker_link_send(udpai_worker_link *link, udpai_frame_kind kind, udpai_str
     return UDPA_OK;
 }
 
+size_t
+udpai_worker_link_waiting(const udpai_worker_link *link)
+{
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&link->pipe);
+}
+
 /* ---- coming and going ---- */
 
 udpa_err

@@ -27,6 +27,7 @@ typedef enum udpai_frame_kind {
     UDPAI_FRAME_ALIVE,        /* from a worker: it turns; "1", or "0": its stream thread does not */
     UDPAI_FRAME_MUTE,         /* to a worker: "1": another process accepts in its place, or "0" */
     UDPAI_FRAME_STEP,         /* between a process and its successor: restart_step.h */
+    UDPAI_FRAME_BATCH,        /* from a successor: what it has committed (batch_text.h) */
     UDPAI_FRAME_KINDS,
 } udpai_frame_kind;
 
@@ -54,5 +55,7 @@ void udpai_worker_link_close(udpai_worker_link *link);
 /* Copies the payload. UDPA_ERR_NOMEM: it was not sent, and nothing can be sent any more: ended() is
  * called. */
 udpa_err udpai_worker_link_send(udpai_worker_link *link, udpai_frame_kind kind, udpai_str payload);
+/* Bytes that the other side has not taken yet. */
+size_t udpai_worker_link_waiting(const udpai_worker_link *link);
 
 #endif

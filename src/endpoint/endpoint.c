@@ -28,8 +28,11 @@ order(void *userdata, udpai_order *order)
 static void
 commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
-    udpai_durable_engine *engine = ((udpa_endpoint *)userdata)->engine;
+    const udpa_endpoint *endpoint = userdata;
+    udpai_durable_engine *engine = endpoint->engine;
     batch->begun_ns = udpai_monotonic_ns();
+    if (endpoint->tap.begun)
+        endpoint->tap.begun(endpoint->tap.userdata, batch, ticket);
     engine->ops->commit(engine, batch, ticket);
 }
 
@@ -310,6 +313,21 @@ udpai_endpoint_drain(udpa_endpoint *endpoint, uint64_t over_ms)
 }
 
 /* ---- another process takes its place (docs/design/restart.md) ---- */
+
+void
+udpai_endpoint_tap_commits(udpa_endpoint *endpoint, const udpai_commit_tap *tap)
+{
+    endpoint->tap = tap ? *tap : (udpai_commit_tap){0};
+}
+
+udpa_err
+udpai_endpoint_follow(udpa_endpoint *endpoint, const udpai_durable_op *op)
+{
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpa_err err = udpai_node_follow(endpoint->node, op);
+    udpai_endpoint_touch(endpoint);
+    return err;
+}
 
 void
 udpai_endpoint_pause(udpa_endpoint *endpoint, bool is_paused)

@@ -136,6 +136,17 @@ udpa_err udpai_endpoint_drain(udpa_endpoint *endpoint, uint64_t over_ms);
  *
  * Each may be taken back, if that process fails. */
 
+/* Notified of what is committed to the engine. */
+typedef struct udpai_commit_tap {
+    void (*begun)(void *userdata, const udpai_durable_batch *batch, uint64_t ticket);
+    void (*ended)(void *userdata, uint64_t ticket, udpa_err result); /* in the same order */
+    void *userdata;
+} udpai_commit_tap;
+
+/* From now on; NULL: nobody is. */
+void udpai_endpoint_tap_commits(udpa_endpoint *endpoint, const udpai_commit_tap *tap);
+/* What that process has committed: the streams that are left here are sent it. PUT or DELETE. */
+udpa_err udpai_endpoint_follow(udpa_endpoint *endpoint, const udpai_durable_op *op);
 /* What peers report waits, and with it what they publish; what is sent to them goes on. */
 void udpai_endpoint_pause(udpa_endpoint *endpoint, bool is_paused);
 /* Ends the streams by which peers bring something, and takes no new ones; those of clients of xDS

@@ -29,6 +29,7 @@ struct udpa_endpoint {
     udpai_node_events *notes; /* NULL: there are no topics */
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
+    udpai_commit_tap tap;                  /* without begun(): none */
     udpai_replication *replication;        /* NULL: it has no replicas */
     UDPAI_VECTOR(udpai_proposed) proposed; /* what has no outcome yet */
     udpai_services services;

@@ -319,6 +319,8 @@ take_commits(void *userdata, udpai_list *batches)
     while ((at = udpai_list_pop(batches))) {
         udpai_durable_batch *batch = UDPAI_LIST_ENTRY(at, udpai_durable_batch, node);
         udpai_meter_observe(commits, (now_ns - batch->begun_ns) / 1000);
+        if (endpoint->tap.ended)
+            endpoint->tap.ended(endpoint->tap.userdata, batch->ticket, batch->result);
         udpai_node_committed(endpoint->node, batch->ticket, batch->result);
         udpai_durable_batch_free(batch);
     }

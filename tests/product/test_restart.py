@@ -87,10 +87,9 @@ def start(test, manager, passed):
     return process
 
 
-def main_process(manager, what):
-    """It is the one that is managed from now on, and ready; nobody stops."""
-    found = manager.wait_for(what, lambda got: 'READY' in got, but=('STOPPING',))
-    return int(found.get('MAINPID', 0))
+def main_process(manager):
+    """The one that is managed from now on, by the one before; nobody stops."""
+    return int(manager.wait_for('another process is the main one', lambda got: 'MAINPID' in got, but=('STOPPING',))['MAINPID'])
 
 
 def check_sockets(test):
@@ -111,7 +110,7 @@ def play(test, node, succession, manager):
     line = node.wait_for_log('over REST')
     addresses = re.findall(r'listening on ([^\s,]+)', node.text())
     http_port = int(re.search(r'127\.0\.0\.1:(\d+) ', line)[1])
-    check('it is ready', main_process(manager, 'it is ready') == 0)
+    manager.wait_for('it is ready', lambda got: 'READY' in got, but=('STOPPING', 'MAINPID'))
     askers = [Asker(lambda: http.client.HTTPConnection('127.0.0.1', http_port, timeout=30), '/readyz'),
               Asker(lambda: LocalConnection(test.work / 'data' / 'admin.sock'), '/config')]
     askers += [Caller(test, address) for address in addresses[:3]]
@@ -119,8 +118,8 @@ def play(test, node, succession, manager):
         before = [asker.n for asker in askers]
         wait_for('all are answered', lambda before=before: all(asker.n > n for asker, n in zip(askers, before)), 60)
         succession.restart()
-        check('it is the main process', main_process(manager, 'the new process is ready') == succession.pid)
-        check('the watchdog is fed', manager.wait_for('a beat', lambda got: 'WATCHDOG' in got, but=('STOPPING',)))
+        check('it is the one that serves', main_process(manager) == succession.pid)
+        manager.wait_for('it is ready, and feeds the watchdog', lambda got: 'READY' in got and 'WATCHDOG' in got, but=('STOPPING',))
     before = [asker.n for asker in askers]
     wait_for('all are answered', lambda: all(asker.n > n + 1 for asker, n in zip(askers, before)), 60)
     for asker in askers:
