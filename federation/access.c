@@ -58,27 +58,47 @@ udpai_access_n_denied(const udpai_access *access)
     return access->n_denied;
 }
 
+static void
+note_denied(udpai_access *access,
+            const udpai_acl_subject *subject,
+            const udpai_acl_question *question,
+            const udpa_error *why)
+{
+    unsigned n_suppressed;
+    access->n_denied++;
+    if (udpai_log_allow(&access->log, udpai_context_now(access->context), &n_suppressed))
+        udpai_acl_log_denial(access->acl, subject, question, why, n_suppressed);
+}
+
+/* @p is_trial: nothing is denied yet. */
+static udpa_err
+check(udpai_access *access,
+      const udpai_acl_subject *subject,
+      const udpai_acl_question *question,
+      bool is_trial,
+      udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    if (!access->acl || udpai_acl_decide(access->acl, subject, question, &why))
+        return UDPA_OK;
+    if (!why)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (!is_trial)
+        note_denied(access, subject, question, why);
+    if (udpai_acl_settings(access->acl)->is_dry_run)
+        return UDPA_OK;
+    if (ret_error)
+        *ret_error = UDPAI_TAKE(why);
+    return UDPA_ERR_DENIED;
+}
+
 udpa_err
 udpai_access_check(udpai_access *access,
                    const udpai_acl_subject *subject,
                    const udpai_acl_question *question,
                    udpa_error **ret_error)
 {
-    unsigned n_suppressed;
-    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (!access->acl || udpai_acl_decide(access->acl, subject, question, &why))
-        return UDPA_OK;
-    if (!why)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    bool is_dry_run = udpai_acl_settings(access->acl)->is_dry_run;
-    access->n_denied++;
-    if (udpai_log_allow(&access->log, udpai_context_now(access->context), &n_suppressed))
-        udpai_acl_log_denial(access->acl, subject, question, why, n_suppressed);
-    if (is_dry_run)
-        return UDPA_OK;
-    if (ret_error)
-        *ret_error = UDPAI_TAKE(why);
-    return UDPA_ERR_DENIED;
+    return check(access, subject, question, false, ret_error);
 }
 
 /* What is to be asked of a resource: may it be published, and may what it delegates? A publisher
@@ -106,11 +126,12 @@ make_questions(struct questions *questions, const udpa_resource *resource)
     questions->n = is_followed ? 2 : 1;
 }
 
-udpa_err
-udpai_access_check_publication(udpai_access *access,
-                               const udpai_peer *peer,
-                               const udpa_resource *resource,
-                               udpa_error **ret_error)
+static udpa_err
+check_publication(udpai_access *access,
+                  const udpai_peer *peer,
+                  const udpa_resource *resource,
+                  bool is_trial,
+                  udpa_error **ret_error)
 {
     if (!access->acl || (peer->source && udpai_source_is_xds(peer->source)))
         return UDPA_OK;
@@ -119,8 +140,26 @@ udpai_access_check_publication(udpai_access *access,
     const udpai_acl_subject subject = subject_of(peer);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < questions.n && err == UDPA_OK; i++)
-        err = udpai_access_check(access, &subject, &questions.items[i], ret_error);
+        err = check(access, &subject, &questions.items[i], is_trial, ret_error);
     return err;
+}
+
+udpa_err
+udpai_access_check_publication(udpai_access *access,
+                               const udpai_peer *peer,
+                               const udpa_resource *resource,
+                               udpa_error **ret_error)
+{
+    return check_publication(access, peer, resource, false, ret_error);
+}
+
+udpa_err
+udpai_access_try_publication(udpai_access *access,
+                             const udpai_peer *peer,
+                             const udpa_resource *resource,
+                             udpa_error **ret_error)
+{
+    return check_publication(access, peer, resource, true, ret_error);
 }
 
 bool

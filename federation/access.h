@@ -30,6 +30,11 @@ udpa_err udpai_access_check_publication(udpai_access *access,
                                         const udpai_peer *peer,
                                         const udpa_resource *resource,
                                         udpa_error **ret_error);
+/* The same of what is only tried: nothing is counted or logged. */
+udpa_err udpai_access_try_publication(udpai_access *access,
+                                      const udpai_peer *peer,
+                                      const udpa_resource *resource,
+                                      udpa_error **ret_error);
 /* The name of the rule that allows it; a view of the rules; empty: there are no rules. */
 udpai_str udpai_access_rule_of(const udpai_access *access,
                                const udpai_peer *peer,

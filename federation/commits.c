@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "federation/provider.h"
 #include "federation/source.h"
+#include "federation/trial.h"
 #include "model/client_type.h"
 
 /* A publication, or the end of its stream. */
@@ -380,6 +381,10 @@ udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publi
 {
     const udpai_context *context = commits->context;
     udpai_publication *publication = pending->publication;
+    if (publication->is_trial) {
+        udpai_trial_take(commits->receiver, peer, publication);
+        return;
+    }
     if (!context->is_durable || !context->env.commit || udpai_peer_source(peer) ||
         peer->is_replaced || is_of_clients(publication)) {
         udpai_intake_take(commits->receiver, peer, publication, NULL);

@@ -248,6 +248,26 @@ udpai_intake_origin(udpai_receiver *receiver, udpai_peer *peer)
     return peer->origin;
 }
 
+/* What is to be sent, logged and counted. */
+static void
+finish(udpai_intake *intake)
+{
+    udpai_receiver *receiver = intake->receiver;
+    udpai_source *source = intake->peer->source;
+    udpai_intake_ask_unmatched(intake);
+    udpai_outlived_send(intake);
+    if (udpai_providers_named_are_waiting(receiver->providers))
+        udpai_context_touch(receiver->context);
+    if (udpai_intake_is_from_source(intake))
+        note_lost(intake);
+    if (udpai_intake_is_from_source(intake))
+        udpai_source_received(source, intake->publication);
+    if (source)
+        udpai_source_count(source, intake->publication);
+    count_updates(intake);
+    log_refused(intake);
+}
+
 void
 udpai_intake_take(udpai_receiver *receiver,
                   udpai_peer *peer,
@@ -273,7 +293,8 @@ udpai_intake_take(udpai_receiver *receiver,
         return;
     }
     refuse_repeated(&intake.index, publication);
-    udpai_traces_begin(receiver->traces, &publication->trace, udpai_peer_name(peer));
+    if (!publication->is_trial)
+        udpai_traces_begin(receiver->traces, &publication->trace, udpai_peer_name(peer));
     if (udpai_intake_is_from_source(&intake) && udpai_origin_has_absent(intake.origin))
         udpai_source_touch(peer->source); /* what is held may end */
     udpai_intake_removals(&intake);
@@ -283,18 +304,10 @@ udpai_intake_take(udpai_receiver *receiver,
         end_faults(&intake);
     for (size_t i = 0; i < publication->entries.n; i++)
         take_entry(&intake, &publication->entries.items[i]);
-    udpai_traces_end(receiver->traces);
-    udpai_intake_ask_unmatched(&intake);
-    udpai_outlived_send(&intake);
+    if (!publication->is_trial) {
+        udpai_traces_end(receiver->traces);
+        finish(&intake);
+    }
+    udpai_publication_free(intake.outlived);
     udpai_free(intake.index.order);
-    if (udpai_providers_named_are_waiting(receiver->providers))
-        udpai_context_touch(receiver->context);
-    if (udpai_intake_is_from_source(&intake))
-        note_lost(&intake);
-    if (udpai_intake_is_from_source(&intake))
-        udpai_source_received(peer->source, publication);
-    if (peer->source)
-        udpai_source_count(peer->source, publication);
-    count_updates(&intake);
-    log_refused(&intake);
 }

@@ -166,6 +166,15 @@ check_frozen(const udpai_intake *intake, const udpa_resource *resource, udpa_err
     return udpai_intake_check_frozen(intake, type_url, name, ret_error);
 }
 
+static udpa_err
+check_access(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_access *access = intake->receiver->access;
+    return intake->publication->is_trial
+               ? udpai_access_try_publication(access, intake->peer, resource, ret_error)
+               : udpai_access_check_publication(access, intake->peer, resource, ret_error);
+}
+
 udpa_err
 udpai_intake_check(const udpai_intake *intake,
                    const udpa_resource *resource,
@@ -183,8 +192,7 @@ udpai_intake_check(const udpai_intake *intake,
     if (err == UDPA_OK && !udpai_intake_is_from_source(intake))
         err = udpai_reports_check(intake, resource, ret_error);
     if (err == UDPA_OK)
-        err = udpai_access_check_publication(intake->receiver->access, intake->peer, resource,
-                                             ret_error);
+        err = check_access(intake, resource, ret_error);
     if (err == UDPA_OK)
         err = check_version(intake, resource, ret_error);
     if (err == UDPA_OK)

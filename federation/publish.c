@@ -51,6 +51,7 @@ copy_publication(const udpai_publication *from)
     if (err != UDPA_OK)
         return udpai_publication_free(copy);
     copy->receipt_required = from->receipt_required;
+    copy->is_trial = from->is_trial;
     return copy;
 }
 

@@ -36,12 +36,16 @@ typedef struct udpa_publish_options {
     /** Required. */
     udpa_receipt_fn receipt;
     void *userdata;
+    /** Only try it: the source checks it as ever and changes, records and sends nothing; the
+     * receipt has what it would refuse, and what the rest would do. For management nodes; others
+     * refuse all of it. */
+    bool is_trial;
 } udpa_publish_options;
 
 /** Initialiser of udpa_publish_options. */
 #define UDPA_PUBLISH_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(udpa_publish_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL                  \
+        sizeof(udpa_publish_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, false           \
     }
 
 /** Publish. A management node takes what it allows; a peer that has this endpoint as its own source
@@ -85,6 +89,27 @@ UDPA_API const char *udpa_receipt_name(const udpa_receipt *receipt, size_t index
  * @thread the loop's   @since 0.1
  */
 UDPA_API const udpa_error *udpa_receipt_refusal(const udpa_receipt *receipt, size_t index);
+
+/** What an entry that is tried would do to what its publisher has at the node. */
+typedef enum udpa_effect {
+    UDPA_EFFECT_NOTHING, /**< the node has the same of it already, or nothing to remove */
+    UDPA_EFFECT_ADDS,
+    UDPA_EFFECT_CHANGES,
+    UDPA_EFFECT_REMOVES, /**< an entry that is refused may do so, too */
+} udpa_effect;
+
+/** What an entry of a trial would do.
+ * @return UDPA_EFFECT_NOTHING where it is no trial, or there is no such index.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API udpa_effect udpa_receipt_effect(const udpa_receipt *receipt, size_t index);
+
+/** Whose contribution would be effective then, if it is that of another authority or origin.
+ * @return its authority, borrowed from the receipt; NULL: the publisher's, or none, or it is no
+ *         trial.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API const char *udpa_receipt_effective(const udpa_receipt *receipt, size_t index);
 
 UDPA_END_DECLS
 

@@ -63,6 +63,7 @@ udpai_use_node(udpai_plan *plan, const udpai_options *options, udpa_error **ret_
         {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
         {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
         {UDPAI_FEATURE_CLIENT, sizeof(UDPAI_FEATURE_CLIENT) - 1},
+        {UDPAI_FEATURE_TRIAL, sizeof(UDPAI_FEATURE_TRIAL) - 1},
     };
     udpai_node_parts parts = {
         .id = plan->settings.node.id,

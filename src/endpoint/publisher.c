@@ -91,6 +91,27 @@ udpa_receipt_refusal(const udpa_receipt *receipt, size_t index)
     return index < publication->removals.n ? publication->removals.items[index].error : NULL;
 }
 
+static const udpai_effect *
+effect_of(const udpa_receipt *receipt, size_t index)
+{
+    const udpai_publication *publication = receipt->publication;
+    return index < publication->effects.n ? &publication->effects.items[index] : NULL;
+}
+
+udpa_effect
+udpa_receipt_effect(const udpa_receipt *receipt, size_t index)
+{
+    const udpai_effect *effect = effect_of(receipt, index);
+    return effect ? (udpa_effect)effect->kind : UDPA_EFFECT_NOTHING;
+}
+
+const char *
+udpa_receipt_effective(const udpa_receipt *receipt, size_t index)
+{
+    const udpai_effect *effect = effect_of(receipt, index);
+    return effect && effect->effective.len ? effect->effective.data : NULL;
+}
+
 /* ---- outlets ---- */
 
 static udpai_outlet *
@@ -208,6 +229,8 @@ copy_for_stream(const udpai_publication *from)
     for (size_t i = 0; i < from->removals.n && err == UDPA_OK; i++)
         err = udpai_publication_remove_stated(copy, from->removals.items[i].name,
                                               from->removals.items[i].statement);
+    if (copy)
+        copy->is_trial = from->is_trial;
     return err == UDPA_OK ? UDPAI_TAKE(copy) : NULL;
 }
 
@@ -322,6 +345,8 @@ fill(udpai_publishing *publishing, const udpa_publish_options *options, udpa_err
         err = udpai_publication_add(publishing->publication, options->resources[i], false);
     if (err == UDPA_OK)
         err = add_removals(publishing->publication, options, ret_error);
+    if (publishing->publication)
+        publishing->publication->is_trial = options->is_trial;
     return udpai_fail_code(ret_error, err);
 }
 

@@ -9,6 +9,7 @@
 /* Features announced in Node.client_features. */
 #define UDPAI_FEATURE_EXTENSIONS "udpa.ext.v1" /* the peer knows our extensions */
 #define UDPAI_FEATURE_NODE "udpa.node.v1"      /* the peer is a management node */
+#define UDPAI_FEATURE_TRIAL "udpa.trial.v1"    /* the peer reports what a trial would do */
 /* The peer may have client resources: it is asked for those that have subscriptions. */
 #define UDPAI_FEATURE_CLIENT "udpa.client.v1"
 /* It shows to people what it is sent: secrets come without their payloads … */

@@ -23,6 +23,9 @@ udpai_publication_free(udpai_publication *publication)
         udpa_resource_unref(publication->removals.items[i].statement);
         udpa_error_unref(publication->removals.items[i].error);
     }
+    for (size_t i = 0; i < publication->effects.n; i++)
+        udpai_free((char *)publication->effects.items[i].effective.data);
+    udpai_vector_done(&publication->effects);
     udpai_vector_done(&publication->entries);
     udpai_vector_done(&publication->removals);
     udpai_free((char *)publication->type_url.data);
@@ -74,6 +77,20 @@ udpai_publication_remove_stated(udpai_publication *publication,
     }
     udpai_free(copy);
     return UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_publication_add_effect(udpai_publication *publication,
+                             udpai_effect_kind kind,
+                             udpai_str effective)
+{
+    udpai_effect effect = {.kind = kind};
+    udpa_err err = effective.len ? udpai_publication_set(&effect.effective, effective) : UDPA_OK;
+    if (err == UDPA_OK && !udpai_vector_push(&publication->effects, effect)) {
+        udpai_free((char *)effect.effective.data);
+        err = UDPA_ERR_NOMEM;
+    }
+    return err;
 }
 
 void

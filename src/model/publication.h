@@ -30,7 +30,22 @@ typedef struct udpai_removal {
     udpa_error *error;
 } udpai_removal;
 
+/* What an entry, or a removal, of a trial would do to what its publisher has. */
+typedef enum udpai_effect_kind {
+    UDPAI_EFFECT_NOTHING,
+    UDPAI_EFFECT_ADDS,
+    UDPAI_EFFECT_CHANGES,
+    UDPAI_EFFECT_REMOVES,
+    UDPAI_EFFECT_KINDS,
+} udpai_effect_kind;
+
+typedef struct udpai_effect {
+    udpai_effect_kind kind;
+    udpai_str effective; /* owned; whose contribution is effective then; empty: its own, or none */
+} udpai_effect;
+
 typedef struct udpai_publication {
+    bool is_trial; /* nothing of it is done */
     bool state_of_the_world;
     bool complete;
     bool receipt_required;
@@ -44,6 +59,7 @@ typedef struct udpai_publication {
     uint32_t waits_behind;
     UDPAI_VECTOR(udpai_publication_entry) entries;
     UDPAI_VECTOR(udpai_removal) removals;
+    UDPAI_VECTOR(udpai_effect) effects; /* of a trial that is decided: of entries, then removals */
     uint64_t commit;   /* the sender's store has come so far; 0: it has not sent it */
     size_t size_bytes; /* of the message it came in */
     udpai_trace trace; /* what it belongs to, as its peer states */
@@ -63,6 +79,11 @@ udpa_err udpai_publication_remove(udpai_publication *publication, udpai_str name
 udpa_err udpai_publication_remove_stated(udpai_publication *publication,
                                          udpai_str name,
                                          udpa_resource *statement);
+
+/* Of a trial; copies the text. */
+udpa_err udpai_publication_add_effect(udpai_publication *publication,
+                                      udpai_effect_kind kind,
+                                      udpai_str effective);
 
 /* Consumes @p error; an entry keeps its first one. */
 void udpai_publication_refuse(udpa_error **entry_error, udpa_error *error);

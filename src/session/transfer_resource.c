@@ -267,6 +267,7 @@ take_verdict(udpai_transfer_reader *reader)
 void
 udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publication *publication)
 {
+    udpai_proto_put_bare_number(writer, publication->is_trial);
     udpai_proto_put_bare_number(writer, publication->state_of_the_world);
     udpai_proto_put_bare_number(writer, publication->complete);
     udpai_proto_put_bare_number(writer, publication->receipt_required);
@@ -292,6 +293,11 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
         udpai_proto_put_bare_bytes(writer, removal->name);
         put_verdict(writer, removal->error);
         put_removed(writer, removal->statement);
+    }
+    udpai_proto_put_bare_number(writer, publication->effects.n);
+    for (size_t i = 0; i < publication->effects.n; i++) {
+        udpai_proto_put_bare_number(writer, publication->effects.items[i].kind);
+        udpai_proto_put_bare_bytes(writer, publication->effects.items[i].effective);
     }
 }
 
@@ -332,8 +338,19 @@ take_removal(udpai_transfer_reader *reader, udpai_publication *publication, bool
 }
 
 static udpa_err
+take_effect(udpai_transfer_reader *reader, udpai_publication *publication)
+{
+    uint64_t kind = udpai_transfer_take_number(reader, UDPAI_EFFECT_KINDS - 1);
+    udpai_str effective = udpai_transfer_take_text(reader);
+    return reader->err == UDPA_OK
+               ? udpai_publication_add_effect(publication, (udpai_effect_kind)kind, effective)
+               : UDPA_OK;
+}
+
+static udpa_err
 take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is_new)
 {
+    publication->is_trial = udpai_transfer_take_flag(reader);
     publication->state_of_the_world = udpai_transfer_take_flag(reader);
     publication->complete = udpai_transfer_take_flag(reader);
     publication->receipt_required = udpai_transfer_take_flag(reader);
@@ -355,6 +372,9 @@ take_into(udpai_transfer_reader *reader, udpai_publication *publication, bool is
     n = err == UDPA_OK ? udpai_transfer_take_count(reader, 3) : 0;
     for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
         err = take_removal(reader, publication, is_new);
+    n = err == UDPA_OK ? udpai_transfer_take_count(reader, 2) : 0;
+    for (size_t i = 0; i < n && err == UDPA_OK && reader->err == UDPA_OK; i++)
+        err = take_effect(reader, publication);
     return err;
 }
 

@@ -322,6 +322,7 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
             .n_removed = removed.n,
             .removals = udpa->is_extended ? stated.items : NULL,
             .receipt_required = publication->receipt_required,
+            .is_trial = publication->is_trial,
             .type_url = udpa->is_extended ? publication->type_url : (udpai_str){0},
         };
         message = udpai_publish_compose_whole(&plan, ++udpa->last_nonce);
@@ -332,9 +333,36 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
     return message;
 }
 
+/* Another peer would ignore it, and send no receipt. */
+static bool
+can_try(const udpai_udpa *udpa)
+{
+    return udpa->is_extended && udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_TRIAL);
+}
+
+static udpa_err
+refuse_trial(udpai_udpa *udpa, udpai_order *order)
+{
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
+    if (!report) {
+        udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
+        return UDPA_ERR_NOMEM;
+    }
+    report->session = udpa->session.id;
+    report->ticket = order->ticket;
+    report->publication = UDPAI_TAKE(order->publication);
+    udpai_publication_refuse_all(
+        report->publication, UDPA_ERR_UNIMPLEMENTED,
+        "the node does not know how to try a publication: it is older, or none of udpa");
+    udpai_hub_report(udpa->session.hub, report);
+    return UDPA_OK;
+}
+
 udpa_err
 udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order)
 {
+    if (order->publication->is_trial && !can_try(udpa))
+        return refuse_trial(udpa, order);
     udpa_bytes *message = compose_publication(udpa, order->publication);
     udpa_err err = udpai_udpa_send_publication(udpa, message, udpa->last_nonce);
     if (err != UDPA_OK || !order->publication->receipt_required)

@@ -489,6 +489,22 @@ take_removal_status(udpai_publication *publication, const udpai_status_message *
         udpai_publication_refuse(&removal->error, error_of(status));
 }
 
+/* What has no effects was not tried: nothing is known of it. */
+static void
+take_effects(udpai_publication *publication, const udpai_receipt_message *receipt)
+{
+    size_t n = publication->entries.n + publication->removals.n;
+    udpa_err err = receipt->n_effects == n ? UDPA_OK : UDPA_ERR_MALFORMED;
+    for (size_t i = 0; i < n && err == UDPA_OK; i++)
+        err = udpai_publication_add_effect(publication, receipt->effects[i].kind,
+                                           receipt->effects[i].effective);
+    if (err == UDPA_ERR_NOMEM)
+        udpai_publication_refuse_all(publication, err, "out of memory");
+    else if (err != UDPA_OK)
+        udpai_publication_refuse_all(publication, err,
+                                     "the node does not report what this would do");
+}
+
 /* What we published comes back with the peer's receipt in it. A publisher waits for it: without
  * memory the end of the session must report it. */
 static void
@@ -501,6 +517,8 @@ report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_me
                                  error_of(&receipt->statuses[i]));
     for (size_t i = n; i < receipt->n_statuses && i - n < publication->removals.n; i++)
         take_removal_status(publication, &receipt->statuses[i]);
+    if (publication->is_trial)
+        take_effects(publication, receipt);
     udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
     if (!report) {
         udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));

@@ -37,6 +37,7 @@ struct udpai_staging {
     UDPAI_VECTOR(staged) all;
     size_t n_applied;
     udpai_map leaving;
+    bool is_trial;
     bool is_incomplete; /* without memory: it must not be carried out */
     bool has_unchanged;
 };
@@ -55,6 +56,15 @@ udpai_staging_new(udpai_store *store)
         return NULL;
     staging->store = store;
     udpai_map_init(&staging->leaving, leaving_key);
+    return staging;
+}
+
+udpai_staging *
+udpai_staging_new_trial(udpai_store *store)
+{
+    udpai_staging *staging = udpai_staging_new(store);
+    if (staging)
+        staging->is_trial = true;
     return staging;
 }
 
@@ -141,10 +151,12 @@ udpai_staging_next_name(const udpai_staging *staging, size_t *position)
     return udpai_resource_name(staging->all.items[(*position)++].resource);
 }
 
+/* Else it is done at once; staging NULL: all is. */
 static bool
-is_kept(const udpai_origin *origin, udpai_str type_url)
+is_staged(const udpai_staging *staging, const udpai_origin *origin, udpai_str type_url)
 {
-    return udpai_origin_is_durable(origin) && !udpai_type_is_client(type_url);
+    return staging && (staging->is_trial ||
+                       (udpai_origin_is_durable(origin) && !udpai_type_is_client(type_url)));
 }
 
 /* ---- what is staged to go ---- */
@@ -189,6 +201,12 @@ add_leaving(udpai_staging *staging, const udpai_origin *origin, udpai_str type_u
 }
 
 bool
+udpai_staging_has_failed(const udpai_staging *staging)
+{
+    return staging->is_incomplete;
+}
+
+bool
 udpai_staging_takes(udpai_staging *staging,
                     const udpai_origin *origin,
                     udpai_str type_url,
@@ -215,7 +233,7 @@ udpai_staging_put(udpai_staging *staging,
                   udpa_error **ret_error)
 {
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
-    if (!staging || !is_kept(origin, type_url))
+    if (!is_staged(staging, origin, type_url))
         return udpai_store_put(store, origin, resource, deadline_ms, ret_error);
     bool goes = udpai_staging_takes(staging, origin, type_url, name);
     const udpai_stored *stored =
@@ -275,7 +293,7 @@ udpai_staging_withdraw(udpai_staging *staging,
                        udpai_str type_url,
                        udpai_str name)
 {
-    if (staging && is_kept(origin, type_url))
+    if (is_staged(staging, origin, type_url))
         take_away(staging, udpai_store_find_stored(store, origin, type_url, name), STAGED_WITHDRAW);
     else
         udpai_store_withdraw(store, origin, type_url, name);
@@ -288,7 +306,7 @@ udpai_staging_leave(udpai_staging *staging,
                     udpai_str type_url,
                     udpai_str name)
 {
-    if (staging && is_kept(origin, type_url))
+    if (is_staged(staging, origin, type_url))
         take_away(staging, udpai_store_find_stored(store, origin, type_url, name), STAGED_LEAVE);
     else
         udpai_store_leave(store, origin, type_url, name);
@@ -310,7 +328,7 @@ stays(void *userdata, const udpa_resource *resource)
     udpai_str type_url = udpai_resource_type_url(resource);
     if (scope->keep && scope->keep(scope->userdata, resource))
         return true;
-    if (!is_kept(leaving->origin, type_url))
+    if (!is_staged(leaving->staging, leaving->origin, type_url))
         return false;
     udpai_staging_leave(leaving->staging, leaving->store, leaving->origin, type_url,
                         udpai_resource_name(resource));
@@ -334,8 +352,8 @@ udpai_staging_end(udpai_staging *staging,
                   udpa_resource *removal,
                   udpa_bytes *from_node)
 {
-    if (!staging || !store->keeps_removals ||
-        udpai_type_is_client(udpai_resource_type_url(removal)))
+    bool is_kept = store->keeps_removals && !udpai_type_is_client(udpai_resource_type_url(removal));
+    if (!staging || (!is_kept && !staging->is_trial))
         return udpai_store_end(store, removal, from_node);
     udpai_str type_url = udpai_resource_type_url(removal), name = udpai_resource_name(removal);
     leaving_name *removed = find_leaving(staging, NULL, type_url, name);

@@ -15,6 +15,8 @@ typedef struct udpai_staging udpai_staging;
 
 /* NULL without memory. The store must outlive it. */
 udpai_staging *udpai_staging_new(udpai_store *store);
+/* One that is never applied: it stages everything, also what no engine keeps. */
+udpai_staging *udpai_staging_new_trial(udpai_store *store);
 /* What was not applied is given up, with the room that it takes. NULL does nothing. Returns NULL.
  */
 udpai_staging *udpai_staging_free(udpai_staging *staging);
@@ -61,6 +63,8 @@ udpa_err udpai_staging_end(udpai_staging *staging,
 
 /* ---- what was decided; staging NULL: nothing ---- */
 
+/* Without memory some of it is missing: it cannot be carried out. */
+bool udpai_staging_has_failed(const udpai_staging *staging);
 /* Will what the origin has of the name be removed? */
 bool udpai_staging_takes(udpai_staging *staging,
                          const udpai_origin *origin,

@@ -15,6 +15,7 @@ enum { /* field numbers of UdpaMessage and below */
     MESSAGE_RECEIPT = 4,
     MESSAGE_SUBSCRIPTION_ERROR = 5,
     PUBLISH_DELTA = 2,
+    PUBLISH_TRIAL = 3,
     DELTA_RESOURCES = 1,
     DELTA_REMOVED = 2,
     DELTA_RECEIPT_REQUIRED = 4,
@@ -186,9 +187,9 @@ static void
 put_publish_up_to_nonce(udpai_proto_writer *writer, const udpai_publish_plan *plan, size_t delta)
 {
     size_t with_nonce = delta + UDPAI_NONCE_TAIL_LEN;
-    udpai_proto_put_head(writer, MESSAGE_PUBLISH,
-                         udpai_proto_bytes_size(PUBLISH_DELTA, with_nonce));
-    udpai_proto_put_head(writer, PUBLISH_DELTA, with_nonce);
+    uint32_t kind = plan->is_trial ? PUBLISH_TRIAL : PUBLISH_DELTA;
+    udpai_proto_put_head(writer, MESSAGE_PUBLISH, udpai_proto_bytes_size(kind, with_nonce));
+    udpai_proto_put_head(writer, kind, with_nonce);
     put_delta(writer, plan);
 }
 
@@ -340,16 +341,30 @@ put_error(udpai_proto_writer *writer,
     udpai_rpc_status_put(writer, 2, udpa_err_to_grpc(udpa_error_code(error)), text);
 }
 
+static void
+put_effect(udpai_proto_writer *writer, const udpai_effect *effect)
+{
+    udpai_proto_put_varint_opt(writer, 1, effect->kind);
+    udpai_proto_put_bytes_opt(writer, 2, effect->effective);
+}
+
+static void
+put_effects(udpai_proto_writer *writer, const udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->effects.n; i++) {
+        udpai_proto_writer size = {0};
+        put_effect(&size, &publication->effects.items[i]);
+        udpai_proto_put_head(writer, 3, size.size);
+        put_effect(writer, &publication->effects.items[i]);
+    }
+}
+
 /* A removal is known by its name. */
 static void
-put_receipt(udpai_proto_writer *writer, const void *what)
+put_errors(udpai_proto_writer *writer, const receipt_plan *plan)
 {
-    const receipt_plan *plan = what;
     const udpai_publication *publication = plan->publication;
     size_t n_texts = 0;
-    udpai_proto_put_bytes_opt(writer, 1, publication->nonce);
-    if (!udpai_publication_has_errors(publication))
-        return;
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpa_error *error = publication->entries.items[i].error;
         if (error)
@@ -365,6 +380,17 @@ put_receipt(udpai_proto_writer *writer, const void *what)
             put_error(writer, removal->error, udpai_utf8_cut(removal->name, UDPAI_NAME_MAX), plan,
                       &n_texts);
     }
+}
+
+static void
+put_receipt(udpai_proto_writer *writer, const void *what)
+{
+    const receipt_plan *plan = what;
+    udpai_proto_put_bytes_opt(writer, 1, plan->publication->nonce);
+    if (udpai_publication_has_errors(plan->publication))
+        put_errors(writer, plan);
+    if (plan->detail > RECEIPT_CODES)
+        put_effects(writer, plan->publication);
 }
 
 udpa_bytes *

@@ -38,6 +38,7 @@ typedef struct udpai_publish_plan {
      * none. */
     udpa_resource *const *removals;
     bool receipt_required;
+    bool is_trial; /* extension */
     /* Extensions; left empty for peers that do not know them. */
     udpai_str type_url, name_space;
     bool complete;
@@ -47,7 +48,8 @@ typedef struct udpai_publish_plan {
     const udpai_trace *trace; /* NULL: none */
 } udpai_publish_plan;
 
-/* UdpaMessage.publish.delta up to its nonce, the tail of which must follow; NULL without memory. */
+/* UdpaMessage.publish.delta, or .trial, up to its nonce, the tail of which must follow; NULL
+ * without memory. */
 udpa_bytes *udpai_publish_compose(const udpai_publish_plan *plan);
 /* The same with its nonce, as one message. */
 udpa_bytes *udpai_publish_compose_whole(const udpai_publish_plan *plan, uint64_t nonce);
@@ -59,8 +61,8 @@ udpa_bytes *udpai_subscribe_compose(const udpai_subscription_message *subscripti
 udpa_bytes *udpai_unsubscribe_compose(const udpai_subscription_message *subscription);
 udpa_bytes *udpai_subscription_error_compose(const udpai_subscription_message *subscription);
 /* Above `texts_max` bytes with the full text of each rejection, it is short beyond the first ones;
- * above it still, a receipt holds codes alone: at most 4 bytes for each entry and refused removal.
- */
+ * above it still, a receipt holds codes alone: at most 4 bytes for each entry and refused removal,
+ * and no effects. */
 udpa_bytes *udpai_receipt_compose(const udpai_publication *publication, size_t texts_max);
 /* Of one that can always be taken. */
 #define UDPAI_RECEIPT_TEXTS_MAX ((size_t)1 << 20)

@@ -155,6 +155,14 @@ read_subscription_error(udpai_decoder *decoder,
     return read_names(decoder, error->resource_names, error->n_resource_names, ret);
 }
 
+/* One that is not known is a change. */
+static udpai_effect_kind
+kind_of(const Udpa__Service__Discovery__V1__Effect *effect)
+{
+    int kind = (int)effect->kind;
+    return kind >= 0 && kind < UDPAI_EFFECT_KINDS ? (udpai_effect_kind)kind : UDPAI_EFFECT_CHANGES;
+}
+
 static bool
 read_receipt(udpai_decoder *decoder,
              const Udpa__Service__Discovery__V1__Receipt *receipt,
@@ -162,13 +170,18 @@ read_receipt(udpai_decoder *decoder,
 {
     udpai_status_message *statuses =
         udpai_arena_alloc(&decoder->arena, receipt->n_error_detail * sizeof(*statuses));
-    if (!statuses)
+    udpai_effect_message *effects =
+        udpai_arena_alloc(&decoder->arena, receipt->n_effects * sizeof(*effects));
+    if (!statuses || !effects)
         return false;
+    for (size_t i = 0; i < receipt->n_effects; i++)
+        effects[i] = (udpai_effect_message){kind_of(receipt->effects[i]),
+                                            udpai_str_from(receipt->effects[i]->effective)};
     for (size_t i = 0; i < receipt->n_error_detail; i++)
         statuses[i] = (udpai_status_message){receipt->error_detail[i]->code,
                                              udpai_str_from(receipt->error_detail[i]->message)};
-    *ret =
-        (udpai_receipt_message){udpai_str_from(receipt->nonce), statuses, receipt->n_error_detail};
+    *ret = (udpai_receipt_message){udpai_str_from(receipt->nonce), statuses,
+                                   receipt->n_error_detail, effects, receipt->n_effects};
     return true;
 }
 
@@ -259,19 +272,21 @@ struct publish_view {
     size_t n_resources;
     const Udpa__Service__Discovery__V1__DeltaPublish *delta; /* NULL: it is a state */
     const char *nonce, *type_url, *name_space;
-    bool state_of_the_world, complete, receipt_required;
+    bool state_of_the_world, complete, receipt_required, is_trial;
 };
 
 static bool
 view_publish(const Udpa__Service__Discovery__V1__Publish *publish, struct publish_view *view)
 {
     memset(view, 0, sizeof(*view));
-    if (publish->kind_case == UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_DELTA) {
-        const Udpa__Service__Discovery__V1__DeltaPublish *delta = publish->delta;
+    bool is_trial = publish->kind_case == UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_TRIAL;
+    if (is_trial || publish->kind_case == UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_DELTA) {
+        const Udpa__Service__Discovery__V1__DeltaPublish *delta =
+            is_trial ? publish->trial : publish->delta;
         *view = (struct publish_view){
             delta->resources,        delta->n_resources, delta, delta->nonce,
             delta->type_url,         delta->namespace_,  false, delta->complete,
-            delta->receipt_required,
+            delta->receipt_required, is_trial,
         };
         return true;
     }
@@ -279,9 +294,16 @@ view_publish(const Udpa__Service__Discovery__V1__Publish *publish, struct publis
         const Udpa__Service__Discovery__V1__StateOfTheWorldPublish *state =
             publish->state_of_the_world;
         *view = (struct publish_view){
-            state->resources,        state->n_resources, NULL, state->nonce,
-            state->type_url,         state->namespace_,  true, false,
+            state->resources,
+            state->n_resources,
+            NULL,
+            state->nonce,
+            state->type_url,
+            state->namespace_,
+            true,
+            false,
             state->receipt_required,
+            false,
         };
         return true;
     }
@@ -333,6 +355,7 @@ fill_publication(udpai_decoder *decoder,
                  const struct publish_view *view,
                  bool extended)
 {
+    publication->is_trial = view->is_trial;
     publication->state_of_the_world = view->state_of_the_world;
     publication->complete = view->complete;
     publication->receipt_required = view->receipt_required;

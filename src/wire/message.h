@@ -55,10 +55,17 @@ typedef struct udpai_status_message {
     udpai_str text;
 } udpai_status_message;
 
+typedef struct udpai_effect_message {
+    udpai_effect_kind kind;
+    udpai_str effective;
+} udpai_effect_message;
+
 typedef struct udpai_receipt_message {
     udpai_str nonce;
     const udpai_status_message *statuses;
     size_t n_statuses;
+    const udpai_effect_message *effects; /* of a trial */
+    size_t n_effects;
 } udpai_receipt_message;
 
 typedef struct udpai_message {

@@ -48,7 +48,7 @@ PARTS = {
         'pending_publication local',
         # receiver
         'refreshes', 'twins report_rules', 'intake_check', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
-        'intake payload refresh withdrawal world_state', 'receiver',
+        'intake payload refresh withdrawal world_state', 'trial', 'receiver',
         # egress
         'report_target_links', 'report_targets', 'publish reports',
         # what resources configure

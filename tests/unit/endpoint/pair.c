@@ -124,9 +124,10 @@ pair_serve_node(test_pair *pair)
     udpai_listener *listener = NULL;
     static const udpai_str features[] = {
         {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
-        {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1}};
+        {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
+        {UDPAI_FEATURE_TRIAL, sizeof(UDPAI_FEATURE_TRIAL) - 1}};
     const udpai_node_parts parts = {
-        .id = UDPAI_STR("server"), .features = features, .n_features = 2};
+        .id = UDPAI_STR("server"), .features = features, .n_features = 3};
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
     assert_ok(udpai_node_info_new(&info, &parts));
     udpai_endpoint_settings_init(&settings);
@@ -251,9 +252,17 @@ receipt_fn(void *userdata, const udpa_receipt *receipt)
     self->size = udpa_receipt_size(receipt);
     assert_null(udpa_receipt_name(receipt, self->size));
     assert_null(udpa_receipt_refusal(receipt, self->size));
+    assert_int_equal(udpa_receipt_effect(receipt, self->size), UDPA_EFFECT_NOTHING);
+    assert_null(udpa_receipt_effective(receipt, self->size));
+    assert_true(self->size < sizeof(self->effects) || !self->tries);
     for (size_t i = 0; i < self->size; i++) {
         const udpa_error *refusal = udpa_receipt_refusal(receipt, i);
+        const char *effective = udpa_receipt_effective(receipt, i);
         snprintf(self->name, sizeof(self->name), "%s", udpa_receipt_name(receipt, i));
+        if (self->tries)
+            self->effects[i] = ".+~-"[udpa_receipt_effect(receipt, i)];
+        if (effective)
+            snprintf(self->effective, sizeof(self->effective), "%s", effective);
         if (!refusal)
             continue;
         self->n_refused++;
@@ -271,6 +280,7 @@ publish(test_receipt *receipt, test_pair *pair, udpa_endpoint *from, udpa_publis
     receipt->pair = pair;
     receipt->from = from;
     options->timeout_ms = receipt->timeout_ms;
+    options->is_trial = receipt->tries;
     options->receipt = receipt_fn;
     options->userdata = receipt;
     if (udpa_publish(from, options, &error) != UDPA_OK)

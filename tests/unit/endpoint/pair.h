@@ -49,10 +49,12 @@ typedef struct test_receipt {
     udpa_err code; /* of the receipt's error */
     char error[1024], refusal[1024], name[256];
     unsigned n_refused;
+    char effects[16], effective[256]; /* of a trial: "+~-" and "." for nothing, of each entry */
     void (*also)(struct test_receipt *receipt); /* in its callback; NULL: nothing */
     test_pair *pair;
     udpa_endpoint *from;
     uint64_t timeout_ms; /* of the publication; 0: the default */
+    bool tries;
 } test_receipt;
 
 void pair_begin(test_pair *pair);

@@ -365,8 +365,8 @@ add_word(udpai_publication *publication, const char *type, char *word)
     }
 }
 
-const char *
-fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words)
+static udpai_publication *
+publication_of(const char *type, const char *words)
 {
     char *copy = strdup(words), *rest = copy, *word;
     udpai_publication *publication = udpai_publication_new();
@@ -374,6 +374,20 @@ fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *wor
     while ((word = strtok_r(rest, " ", &rest)))
         add_word(publication, type, word);
     free(copy);
+    return publication;
+}
+
+const char *
+fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words)
+{
+    return fed_judge(bed, session, publication_of(type, words));
+}
+
+const char *
+fed_try_at(fed_bed *bed, uint64_t session, const char *type, const char *words)
+{
+    udpai_publication *publication = publication_of(type, words);
+    publication->is_trial = true;
     return fed_judge(bed, session, publication);
 }
 

@@ -113,6 +113,9 @@ void fed_rule(fed_bed *bed, udpai_acl *acl);
  * why". */
 const char *fed_publish(fed_bed *bed, char source, const char *type, const char *words);
 const char *fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words);
+/* The same of a trial. Behind that is what each would do, as "adds", "nothing", "changes<files":
+ * the authority is that of what is effective then. */
+const char *fed_try_at(fed_bed *bed, uint64_t session, const char *type, const char *words);
 /* Takes the publication. */
 const char *fed_judge(fed_bed *bed, uint64_t session, udpai_publication *publication);
 /* Publishes one resource with all its parts. */

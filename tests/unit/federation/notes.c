@@ -87,6 +87,12 @@ note_judged(fed_bed *bed, const udpai_publication *publication)
         if (publication->removals.items[i].error)
             fed_note(bed->judged, ", ", "-%s",
                      udpa_error_message(publication->removals.items[i].error));
+    for (size_t i = 0; i < publication->effects.n; i++) {
+        static const char *const kinds[] = {"nothing", "adds", "changes", "removes"};
+        const udpai_effect *effect = &publication->effects.items[i];
+        fed_note(bed->judged, ", ", "%s%s%.*s", kinds[effect->kind],
+                 effect->effective.len ? "<" : "", UDPAI_SHOWN(effect->effective));
+    }
 }
 
 static void

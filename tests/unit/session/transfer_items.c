@@ -251,6 +251,9 @@ transfer_make_publication(void)
     UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = make_removal();
     assert_ok(udpai_publication_remove_stated(publication, UDPAI_STR("com.acme/kept"), removal));
     publication->removals.items[1].error = udpa_error_new(UDPA_ERR_DENIED, NULL, "no");
+    publication->is_trial = true;
+    assert_ok(udpai_publication_add_effect(publication, UDPAI_EFFECT_NOTHING, (udpai_str){0}));
+    assert_ok(udpai_publication_add_effect(publication, UDPAI_EFFECT_REMOVES, UDPAI_STR("bank")));
     return publication;
 }
 

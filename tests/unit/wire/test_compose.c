@@ -148,6 +148,21 @@ publish_has_all_its_fields(void **state)
     drop(message);
 }
 
+/* Its nonce is where that of a delta is. */
+static void
+a_trial_is_another_kind_of_publish(void **state)
+{
+    (void)state;
+    const udpai_str removed[] = {UDPAI_STR("com.acme/c")};
+    const udpai_publish_plan plan = {.removed = removed, .n_removed = 1, .is_trial = true};
+    pb_message *message = unpack(udpai_publish_compose_whole(&plan, 0x2a));
+    assert_int_equal(message->publish->kind_case,
+                     UDPA__SERVICE__DISCOVERY__V1__PUBLISH__KIND_TRIAL);
+    assert_string_equal(message->publish->trial->removed_resources[0], "com.acme/c");
+    assert_string_equal(message->publish->trial->nonce, "00000000002a");
+    drop(message);
+}
+
 static udpa_resource *
 make_said(const char *name, uint64_t generation, bool is_signed, const char *node)
 {
@@ -440,6 +455,23 @@ receipt_names_refused_removals(void **state)
     drop(message);
 }
 
+static void
+receipt_of_a_trial_has_its_effects(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_publication_free) udpai_publication *publication = make_publication();
+    assert_ok(udpai_publication_add_effect(publication, UDPAI_EFFECT_NOTHING, (udpai_str){0}));
+    assert_ok(udpai_publication_add_effect(publication, UDPAI_EFFECT_REMOVES, UDPAI_STR("bank")));
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *bytes = udpai_receipt_compose(publication, UDPAI_RECEIPT_TEXTS_MAX);
+    udpai_str expected = W_MESSAGE(M_RECEIPT, W_TEXT(1, "their nonce"), W_EMPTY(3),
+                                   W_MESSAGE(3, W_VARINT(1, 3), W_TEXT(2, "bank")));
+    assert_true(udpai_str_eq(udpai_bytes_view(bytes), expected));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *least = udpai_receipt_compose(publication, 0);
+    expected = W_MESSAGE(M_RECEIPT, W_TEXT(1, "their nonce"));
+    assert_true(udpai_str_eq(udpai_bytes_view(least), expected));
+}
+
 /* So many entries and removals, all refused with a text of so many bytes; to be dropped. */
 static pb_message *
 refuse_all(size_t n_entries, size_t n_removals, size_t text_len, size_t *ret_size)
@@ -531,6 +563,7 @@ main(void)
         TEST(foreign_nonces_are_none),
         TEST(tail_is_a_field),
         TEST(publish_has_all_its_fields),
+        TEST(a_trial_is_another_kind_of_publish),
         TEST(what_is_waited_for_comes_back),
         TEST(what_is_said_of_removals_comes_back),
         TEST(body_and_tail_are_the_whole),
@@ -543,6 +576,7 @@ main(void)
         TEST(receipt_of_what_was_applied_is_empty),
         TEST(receipt_names_each_entry_in_order),
         TEST(receipt_names_refused_removals),
+        TEST(receipt_of_a_trial_has_its_effects),
         TEST(receipt_is_short_where_it_would_be_long),
         TEST(receipt_of_any_publish_stays_below_4_mib),
         TEST(survives_lack_of_memory),

@@ -100,6 +100,24 @@ receipt_has_all_its_fields(void **state)
     assert_int_equal(message.receipt.statuses[0].code, 0);
     assert_int_equal(message.receipt.statuses[1].code, 7);
     assert_str(message.receipt.statuses[1].text, "no");
+    assert_int_equal(message.receipt.n_effects, 0);
+    udpai_message_done(&message);
+}
+
+/* What a newer peer would do is at least a change. */
+static void
+receipt_of_a_trial_has_effects(void **state)
+{
+    (void)state;
+    udpai_message message = decode_good(
+        W_MESSAGE(M_RECEIPT, W_EMPTY(3), W_MESSAGE(3, W_VARINT(1, 3), W_TEXT(2, "bank")),
+                  W_MESSAGE(3, W_VARINT(1, 99)), W_MESSAGE(3, W_VARINT(1, 0xffffffff))));
+    assert_int_equal(message.receipt.n_effects, 4);
+    assert_int_equal(message.receipt.effects[0].kind, UDPAI_EFFECT_NOTHING);
+    assert_int_equal(message.receipt.effects[1].kind, UDPAI_EFFECT_REMOVES);
+    assert_str(message.receipt.effects[1].effective, "bank");
+    assert_int_equal(message.receipt.effects[2].kind, UDPAI_EFFECT_CHANGES);
+    assert_int_equal(message.receipt.effects[3].kind, UDPAI_EFFECT_CHANGES);
     udpai_message_done(&message);
 }
 
@@ -145,6 +163,26 @@ delta_has_all_its_fields(void **state)
     assert_str(publication->removals.items[0].name, "a/gone");
     assert_str(publication->removals.items[1].name, "a/too");
     assert_int_equal(publication->size_bytes, bytes.len);
+    udpai_message_done(&message);
+}
+
+static void
+a_trial_is_a_delta_that_is_not_done(void **state)
+{
+    (void)state;
+    udpai_message message = decode_good(W_MESSAGE(
+        M_PUBLISH, W_MESSAGE(P_TRIAL, W_RESOURCE(W_TEXT(R_NAME, "a/b"), W_ANY("t/T", "v")),
+                             W_TEXT(2, "a/gone"), W_TEXT(3, "nonce"), W_TEXT(5, "t/T"))));
+    const udpai_publication *publication = message.publication;
+    assert_int_equal(message.kind, UDPAI_MESSAGE_PUBLISH);
+    assert_true(publication->is_trial);
+    assert_str(publication->nonce, "nonce");
+    assert_str(publication->type_url, "t/T");
+    assert_int_equal(publication->entries.n, 1);
+    assert_int_equal(publication->removals.n, 1);
+    udpai_message_done(&message);
+    message = decode_good(W_DELTA(W_TEXT(3, "nonce")));
+    assert_false(message.publication->is_trial);
     udpai_message_done(&message);
 }
 
@@ -477,8 +515,10 @@ main(void)
         TEST(empty_subscribe_is_one),
         TEST(unsubscribe_has_all_its_fields),
         TEST(receipt_has_all_its_fields),
+        TEST(receipt_of_a_trial_has_effects),
         TEST(subscription_error_has_all_its_fields),
         TEST(delta_has_all_its_fields),
+        TEST(a_trial_is_a_delta_that_is_not_done),
         TEST(state_of_the_world_has_all_its_fields),
         TEST(empty_publish_is_a_publication),
         TEST(unknown_kinds_are_ignored),

@@ -19,6 +19,7 @@ enum { /* UdpaMessage */
     M_ON_BEHALF_OF = 6,
     P_STATE = 1, /* Publish */
     P_DELTA = 2,
+    P_TRIAL = 3,
     R_NAME = 1, /* Resource */
     R_VERSION = 2,
     R_ANY = 3,
