@@ -90,6 +90,7 @@ parse(int key, char *argument, struct argp_state *state)
     common->has_server |= key == SERVER;
     common->has_admin |= key == ADMIN;
     common->has_http |= key == HTTP;
+    common->has_node_id |= key == NODE_ID;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(keys); i++)
         if (keys[i] == key) {
             *texts[i] = argument;

@@ -50,6 +50,7 @@ typedef struct udpai_cli_options {
     const char *ca, *certificate, *key, *server_name;
     const char *descriptors;
     const char *node_id;
+    bool has_node_id;       /* on the command line */
     const char *name_space; /* as given */
     /* Owned: the node's default, once the node was asked; see default_namespace.h. */
     char *node_namespace;

@@ -19,6 +19,7 @@
 #include "codec/convert.h"
 #include "ctl/commands.h"
 #include "ctl/input.h"
+#include "ctl/prune.h"
 #include "model/resource.h"
 #include "model/types.h"
 #include "wire/entry.h"
@@ -245,41 +246,18 @@ show(diffing *self)
 
 /* ---- what the files lack ---- */
 
-static bool
-is_in_files(const diffing *self, const udpa_resource *resource)
-{
-    for (size_t i = 0; i < self->input.resources.n; i++) {
-        const udpa_resource *mine = self->input.resources.items[i];
-        if (udpai_str_eq(udpai_resource_name(mine), udpai_resource_name(resource)) &&
-            udpai_str_eq(udpai_resource_type_url(mine), udpai_resource_type_url(resource)))
-            return true;
-    }
-    return false;
-}
-
-/* Of what was published as this node, in the namespace that was given. */
 static udpai_cli_exit
-report_lacking(diffing *self)
+report_lacking(const diffing *self)
 {
-    udpai_cli_requests requests = {0};
-    udpai_cli_found all;
-    const udpai_cli_options *options = self->cli->options;
-    udpai_cli_found_begin(&all);
-    udpai_cli_exit result = udpai_cli_request_all_types(self->cli, &requests);
-    if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_collect(self->cli, &requests, &all);
-    UDPAI_AUTO_FREE udpa_resource **sorted =
-        result == UDPAI_CLI_GOOD ? udpai_cli_found_sorted(&all) : NULL;
-    for (size_t i = 0; sorted && i < udpai_cli_found_size(&all); i++) {
-        const udpa_resource *one = sorted[i];
-        if (strcmp(udpa_resource_authority(one), options->node_id) != 0 || is_in_files(self, one))
-            continue;
-        udpai_str type = udpai_cli_type_short(udpai_resource_type_url(one));
+    udpai_ctl_trial lacking = {0};
+    udpai_cli_exit result = udpai_ctl_find_lacking(self->cli, &self->input, &lacking);
+    for (size_t i = 0; result == UDPAI_CLI_GOOD && i < lacking.items.n; i++) {
+        const udpai_ctl_tried *one = &lacking.items.items[i];
+        udpai_str type = udpai_cli_type_short(udpai_str_from(one->type_url));
         udpai_cli_note("not in the files: %.*s '%s', which %s has published", UDPAI_SHOWN(type),
-                       udpa_resource_name(one), options->node_id);
+                       one->name, self->cli->options->node_id);
     }
-    udpai_cli_found_done(&all);
-    udpai_cli_requests_done(&requests);
+    udpai_ctl_trial_done(&lacking);
     return result;
 }
 

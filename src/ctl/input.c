@@ -266,7 +266,7 @@ udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
     *input = (udpai_ctl_input){
         .schema = udpai_ctl_schema(options),
         .name_space = udpai_str_from(udpai_cli_namespace(&options->common)),
-        .is_restored = options->is_restore,
+        .is_restored = options->apply.is_restore,
     };
     if (!input->schema)
         return UDPAI_CLI_MISTAKE;
@@ -280,6 +280,18 @@ udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain("there are no resources in what -f names");
     return UDPAI_CLI_MISTAKE;
+}
+
+bool
+udpai_ctl_input_has(const udpai_ctl_input *input, const udpa_resource *resource)
+{
+    for (size_t i = 0; i < input->resources.n; i++) {
+        const udpa_resource *mine = input->resources.items[i];
+        if (udpai_str_eq(udpai_resource_name(mine), udpai_resource_name(resource)) &&
+            udpai_str_eq(udpai_resource_type_url(mine), udpai_resource_type_url(resource)))
+            return true;
+    }
+    return false;
 }
 
 void

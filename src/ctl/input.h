@@ -22,6 +22,8 @@ typedef struct udpai_ctl_input {
 /* All resources of all files, or none: every file that has an error was reported then. No two have
  * the same type and name, and none is larger than may be published. */
 udpai_cli_exit udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options);
+/* Has it one of this type and name? */
+bool udpai_ctl_input_has(const udpai_ctl_input *input, const udpa_resource *resource);
 void udpai_ctl_input_done(udpai_ctl_input *input);
 
 #endif

@@ -32,7 +32,8 @@ static const struct argp_option known_options[] = {
     {"name", NAME, "NAME", 0, "audit: about this resource; with stars", 0},
     {"limit", LIMIT, "N", 0, "audit: at most so many records (default 100; with --since all)", 0},
     {"because", BECAUSE, "TEXT", 0, "freeze: the reason, which publishers are shown", 0},
-    {"yes", YES, NULL, 0, "thaw: do it, and not only show what waits", 0},
+    {"yes", YES, NULL, 0,
+     "thaw: do it, and not only show what waits; apply --prune: however much would go", 0},
     {"force", FORCE, NULL, 0, "reload: also if more would go than max_withdrawal allows", 0},
     {"interval", INTERVAL, "SECONDS", 0, "top: so long between two blocks (default 1)", 0},
     {0},
@@ -106,8 +107,6 @@ udpai_ctl_look_options_check(udpai_ctl_look_options *given,
         argp_error(state, "--since, --identity, --name and --limit go with audit");
     if (given->because && strcmp(command, "freeze") != 0)
         argp_error(state, "--because goes with freeze");
-    if (given->is_confirmed && strcmp(command, "thaw") != 0)
-        argp_error(state, "--yes goes with thaw");
     if (given->is_forced && strcmp(command, "reload") != 0)
         argp_error(state, "--force goes with reload");
     if (given->interval_s == 0)

@@ -27,7 +27,6 @@ enum {
     STATE_OF_THE_WORLD = 256,
 
     REST,
-    VALIDATE,
     WAIT,
     REMOVED,
     RESOURCE_VERSION,
@@ -36,7 +35,6 @@ enum {
     ALL_ORIGINS,
     ALL,
     WITH_SECRETS,
-    RESTORE,
     FOLLOW,
     FOR,
     TREE,
@@ -80,11 +78,8 @@ static const struct argp_option known_options[] = {
      "endpoints and secrets, too",
      1},
     {"with-secrets", WITH_SECRETS, NULL, 0, "get --all: the payloads of secrets, too; by TLS", 1},
-    {"restore", RESTORE, NULL, 0,
-     "apply: what get --all has printed, with the versions and generations that it had", 1},
     {"all-origins", ALL_ORIGINS, NULL, 0,
      "get: all contributions to each name, and which is effective; table, yaml, or json", 1},
-    {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find an error", 1},
     {"wait", WAIT, NULL, 0, "apply, delete: then wait until every subscriber has acknowledged it",
      1},
     {"gone", REMOVED, NULL, 0, "wait: until every subscriber has acknowledged its removal", 1},
@@ -109,7 +104,8 @@ static const struct argp_option known_options[] = {
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
     {"dry-run", DRY_RUN, NULL, 0,
-     "delete --origin, store accept, store push: only show what would go; reload: what would "
+     "delete --origin, store accept, store push: only show what would go; apply, reload: what "
+     "would "
      "change",
      1},
     {"over", OVER, "TIME", 0,
@@ -257,8 +253,6 @@ check_shared(const udpai_ctl_options *given,
                    verb->name);
     if (given->common.name_space && !(verb->takes & UDPAI_CTL_TAKES_NAMESPACE))
         argp_error(state, "-n %s: %s is of no namespace", given->common.name_space, verb->name);
-    if (given->validates && strcmp(verb->name, "apply") != 0)
-        argp_error(state, "--validate: %s publishes nothing", verb->name);
     if (given->is_waiting && !(verb->takes & UDPAI_CTL_TAKES_WAIT))
         argp_error(state, "--wait goes with apply and delete");
 }
@@ -288,9 +282,10 @@ check_own(const udpai_ctl_options *given,
     if (given->origin && strcmp(verb->name, "delete") != 0)
         argp_error(state, "--origin goes with delete");
     if (given->is_dry_run && !given->origin && strcmp(verb->name, "store") != 0 &&
-        strcmp(verb->name, "reload") != 0)
-        argp_error(state,
-                   "--dry-run goes with delete --origin, store accept, store push and reload");
+        strcmp(verb->name, "reload") != 0 && strcmp(verb->name, "apply") != 0)
+        argp_error(
+            state,
+            "--dry-run goes with apply, delete --origin, store accept, store push and reload");
     if (!(verb->takes & UDPAI_CTL_TAKES_ACKS))
         check_not_wait(given, state, given->is_waiting);
     if (!given->tool)
@@ -310,6 +305,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     check_format(given, state);
     check_of_tool(given->conform_option, &udpai_cli_conform, given->tool, state);
     check_of_tool(given->bench_option, &udpai_cli_bench, given->tool, state);
+    udpai_ctl_apply_options_check(given, state);
     udpai_ctl_sign_options_check(&given->sign, given->common.command, state);
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
     udpai_ctl_look_options_check(&given->look, given->common.command, state);
@@ -434,8 +430,6 @@ check_restoring(udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "--with-secrets goes with get --all");
     if (given->with_secrets && !given->common.ca)
         argp_error(state, "--with-secrets: secrets are not asked for in the clear: give --ca FILE");
-    if (given->is_restore && strcmp(given->common.command, "apply") != 0)
-        argp_error(state, "--restore goes with apply");
 }
 
 /* What is printed is for people. */
@@ -485,9 +479,6 @@ parse_more(int key, char *argument, struct argp_state *state)
 {
     udpai_ctl_options *given = state->input;
     switch (key) {
-    case VALIDATE:
-        given->validates = true;
-        return 0;
     case STATE_OF_THE_WORLD:
         given->common.is_state_of_the_world = true;
         return 0;
@@ -530,7 +521,8 @@ parse_more(int key, char *argument, struct argp_state *state)
         state->child_inputs[3] = &given->bench_option;
         state->child_inputs[4] = &given->validate;
         state->child_inputs[5] = &given->common.output;
-        state->child_inputs[6] = &given->common;
+        state->child_inputs[6] = &given->apply;
+        state->child_inputs[7] = &given->common;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -573,9 +565,6 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case WITH_SECRETS:
         given->with_secrets = true;
-        return 0;
-    case RESTORE:
-        given->is_restore = true;
         return 0;
     case ALL_ORIGINS:
         given->all_origins = true;
@@ -629,6 +618,7 @@ static const struct argp_child children[] = {
     {&bench_parser, 0, "Of bench:", 3},
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
     {&udpai_cli_output_parser, 0, NULL, 0},
+    {&udpai_ctl_apply_parser, 0, "Of apply:", 3},
     {&udpai_cli_options_parser, 0, NULL, 0},
     {0},
 };

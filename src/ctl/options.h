@@ -7,6 +7,7 @@
 #include "base/vector.h"
 #include "cli/options.h"
 #include "cli/tool.h"
+#include "ctl/apply_options.h"
 #include "ctl/look_options.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
@@ -23,8 +24,7 @@ typedef struct udpai_ctl_options {
     udpai_cli_options common;
     udpai_ctl_failures failures;
     char *http_of_server; /* owned: of --server; NULL: it was given otherwise */
-    bool validates;
-    uint64_t wait_ms; /* for acknowledgements */
+    uint64_t wait_ms;     /* for acknowledgements */
     const char *resource_version;
     uint64_t at_least;
     const char *at_least_text; /* as given */
@@ -38,16 +38,16 @@ typedef struct udpai_ctl_options {
     bool is_rest;
     const char *client; /* of explain */
     const char *origin; /* of delete: the node that has read it … */
-    bool is_dry_run;    /* … and only show it; also of store */
+    bool is_dry_run;    /* … and only show it; also of apply, store and reload */
     bool as_source;     /* of sources accept: what the node itself does not have */
     uint64_t over_s;    /* of replicas rebalance; 0: not given */
     bool is_all;        /* of get: a file to restore from */
     bool with_secrets;  /* of get --all */
-    bool is_restore;    /* of apply: such a file */
     const char *state;  /* of restore: the directory */
     UDPAI_VECTOR(const char *) files;
     const udpai_cli_tool *tool; /* the program that the command is; NULL: it is none */
     const char *bench_option, *conform_option; /* the first one of its own options */
+    udpai_ctl_apply_options apply;
     udpai_ctl_sign_options sign;
     udpai_ctl_validate_options validate;
     udpai_ctl_look_options look;

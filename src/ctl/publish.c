@@ -10,7 +10,6 @@
 
 /* Nodes take 4 MiB in a message. */
 #define PART_BYTES ((size_t)3 << 20)
-#define PART_NAMES 2000
 
 typedef struct publishing {
     udpai_cli *cli;
@@ -76,12 +75,11 @@ publish(udpai_cli *cli, udpa_publish_options *options, bool *is_applied)
     return result;
 }
 
-/* How many of them go into one message; at least one. */
-static size_t
-part_size(udpa_resource *const *resources, size_t n)
+size_t
+udpai_ctl_part_size(udpa_resource *const *resources, size_t n)
 {
     size_t size = 0, i = 0;
-    while (i < n && i < PART_NAMES) {
+    while (i < n && i < UDPAI_CTL_PART_NAMES) {
         size += udpai_resource_footprint(resources[i]);
         if (i && size > PART_BYTES)
             break;
@@ -183,7 +181,7 @@ udpai_ctl_publish(udpai_cli *cli, udpa_resource *const *resources, size_t n_reso
 {
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     while (n_resources && result <= UDPAI_CLI_REFUSED) {
-        struct part part = {resources, part_size(resources, n_resources), NULL};
+        struct part part = {resources, udpai_ctl_part_size(resources, n_resources), NULL};
         part.is_applied = udpai_alloc_array(part.n, sizeof(bool));
         udpai_cli_exit now = UDPAI_CLI_REFUSED;
         if (part.is_applied)
@@ -203,11 +201,12 @@ udpai_cli_exit
 udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_request *request)
 {
     udpai_cli_exit result = UDPAI_CLI_GOOD;
-    for (size_t i = 0; i < request->names.n && result == UDPAI_CLI_GOOD; i += PART_NAMES) {
+    for (size_t i = 0; i < request->names.n && result == UDPAI_CLI_GOOD;
+         i += UDPAI_CTL_PART_NAMES) {
         udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
         options.removed_type_url = request->type_url;
         options.removed_names = (const char *const *)request->names.items + i;
-        options.n_removed_names = udpai_min_size(request->names.n - i, PART_NAMES);
+        options.n_removed_names = udpai_min_size(request->names.n - i, UDPAI_CTL_PART_NAMES);
         result = publish(cli, &options, NULL);
     }
     return result;

@@ -5,6 +5,10 @@
 
 #include "cli/collect.h"
 
+#define UDPAI_CTL_PART_NAMES 2000
+/* How many of them go into one message; at least one. */
+size_t udpai_ctl_part_size(udpa_resource *const *resources, size_t n);
+
 /* Publishes in parts that a node takes in one message; a line for each resource. What was applied
  * but does not count, because somebody else's goes before it, makes the result UDPAI_CLI_REFUSED.
  */

@@ -145,12 +145,17 @@ static const udpai_ctl_verb verbs[] = {
      .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_WAIT |
               UDPAI_CTL_TAKES_NAMES,
      .summary = "publish resources",
-     .usage = "apply -f FILE",
+     .usage = "apply -f FILE [--dry-run]\napply -f FILE --prune -n NAMESPACE --node-id ID",
      .text = "Publish the resources of a file or directory; - is standard input.\n"
              "\n"
              "  -f, --filename FILE    may be given again\n"
              "  -n, --namespace NAME   of names that have none (default local)\n"
              "  --node-id ID           publish as this node (default udpactl)\n"
+             "  --dry-run              change nothing: ask the node what would be rejected,\n"
+             "                         what would change, and for how many clients\n"
+             "  --prune                then remove what this node id has applied in this\n"
+             "                         namespace, and is not in the files\n"
+             "  --yes                  with --prune: also more than half of it\n"
              "  --validate             publish nothing if 'validate' finds an error\n"
              "  --wait                 then wait until all subscribers have acknowledged it\n"
              "  --at-least N           with --wait: N must have acknowledged it\n"

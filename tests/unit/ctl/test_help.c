@@ -85,7 +85,8 @@ forms_stand_before_what_they_do(void **state)
     udpai_ctl_help_put_forms(&out);
     (void)measure(&out, &columns);
     assert_true(columns <= UDPAI_CTL_SCREEN_COLUMNS);
-    assert_non_null(strstr(out.data, "\n  apply -f FILE              publish resources\n"));
+    assert_non_null(
+        strstr(out.data, "\n  diff -f FILE               show what apply would change\n"));
     assert_non_null(strstr(out.data, "\n  verify TYPE [NAME...]\n"
                                      "  verify -f FILE             whether resources are signed"));
     assert_non_null(strstr(out.data, "[AUTHORITY]\n                             what the node's"));
