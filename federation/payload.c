@@ -35,6 +35,18 @@ end_taken_back(const udpai_intake *intake, udpai_str type_url, udpai_str name)
                                name);
 }
 
+/* Of what is only tried nothing is noted. */
+static bool
+is_loop(const udpai_intake *intake, const udpa_resource *resource)
+{
+    udpai_receiver *receiver = intake->receiver;
+    if (intake->publication->is_trial)
+        return udpai_twins_has_passed(receiver->twins, resource);
+    bool is_loop = udpai_twins_is_loop(receiver->twins, resource);
+    receiver->n_loops += is_loop; /* our own has come back: no error, and nothing new */
+    return is_loop;
+}
+
 void
 udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
 {
@@ -49,8 +61,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
         udpai_take_back(intake, entry);
         return;
     }
-    if (udpai_twins_is_loop(receiver->twins, resource)) {
-        receiver->n_loops++; /* our own has come back: no error, and nothing new */
+    if (is_loop(intake, resource)) {
         udpai_staging_leave(intake->staging, receiver->context->store, intake->origin, type_url,
                             name);
         return;

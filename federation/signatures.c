@@ -140,7 +140,7 @@ sign(udpai_signatures *signatures,
         .not_after_s = now_s + udpai_keyring_validity_s(signatures->keyring),
     };
     err = udpai_resource_sign(ret_resource, bare, &signing);
-    signatures->n_signed += err == UDPA_OK;
+    signatures->n_signed += err == UDPA_OK && !signatures->is_trial;
     return err;
 }
 
@@ -191,8 +191,14 @@ verify(udpai_signatures *signatures,
                                         is_verified(signatures, origin, resource), ret_error);
     if (err == UDPA_OK && keyring)
         udpai_signatures_note(signatures, udpai_keyring_end_s(keyring, resource));
-    signatures->n_refused += err == UDPA_ERR_DENIED;
+    signatures->n_refused += err == UDPA_ERR_DENIED && !signatures->is_trial;
     return err;
+}
+
+void
+udpai_signatures_set_trial(udpai_signatures *signatures, bool is_trial)
+{
+    signatures->is_trial = is_trial;
 }
 
 udpa_err
@@ -248,7 +254,7 @@ sign_removal(udpai_signatures *signatures, const udpai_named_key *key, udpa_reso
     udpa_err err = udpai_removal_sign(&with_signature, *removal, &signing);
     if (err != UDPA_OK)
         return err;
-    signatures->n_signed++;
+    signatures->n_signed += !signatures->is_trial;
     udpa_resource_unref(*removal);
     *removal = with_signature;
     return UDPA_OK;
@@ -267,6 +273,6 @@ udpai_signatures_pass_removal(udpai_signatures *signatures,
         return sign_removal(signatures, key, removal) == UDPA_OK;
     udpa_err err = udpai_keyring_verify_removal(signatures->keyring, *removal,
                                                 udpai_signatures_now_s(signatures), NULL);
-    signatures->n_refused += err == UDPA_ERR_DENIED;
+    signatures->n_refused += err == UDPA_ERR_DENIED && !signatures->is_trial;
     return err == UDPA_OK;
 }

@@ -19,6 +19,8 @@ void udpai_signatures_free(udpai_signatures *signatures);
  */
 uint64_t udpai_signatures_n_refused(const udpai_signatures *signatures);
 uint64_t udpai_signatures_n_signed(const udpai_signatures *signatures);
+/* While something is only tried, neither is counted. */
+void udpai_signatures_set_trial(udpai_signatures *signatures, bool is_trial);
 /* What was restored is checked, and signed where it must be. */
 void udpai_signatures_start(udpai_signatures *signatures);
 /* Would other keys, or requirements, make a difference? */

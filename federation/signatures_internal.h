@@ -24,6 +24,7 @@ struct udpai_signatures {
     bool must_verify; /* and nothing that is held is known to be good */
     UDPAI_VECTOR(udpai_unverified) unverified;
     UDPAI_VECTOR(udpai_signed_anew) anew; /* to be proposed */
+    bool is_trial;                        /* nothing is counted */
     uint64_t n_refused;                   /* and withdrawn */
     uint64_t n_signed;
 };

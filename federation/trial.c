@@ -4,6 +4,8 @@
 #include "federation/trial.h"
 
 #include "federation/intake.h"
+#include "federation/signatures.h"
+#include "federation/twins.h"
 
 /* ---- what would be effective ---- */
 
@@ -96,7 +98,21 @@ note_put(const trial *self, const udpa_resource *resource, const udpa_resource *
     return note(self, kind, is_shadowed ? rival.resource : NULL);
 }
 
-/* What is denied must not stay as it was before, either. */
+/* What goes, and whose contribution is effective then. */
+static udpa_err
+note_gone(const trial *self, udpai_str type_url, udpai_str name)
+{
+    udpai_contribution held = {0};
+    (void)udpai_store_get(self->receiver->context->store, self->origin, type_url, name, &held);
+    if (!held.resource || !udpai_staging_takes(self->staging, self->origin, type_url, name))
+        return note(self, UDPAI_EFFECT_NOTHING, NULL);
+    bool is_own =
+        udpai_str_eq(udpai_resource_authority(held.resource), udpai_peer_name(self->peer));
+    return note(self, is_own ? UDPAI_EFFECT_REMOVES : UDPAI_EFFECT_REMOVES_ON_BEHALF,
+                find_rival(self->receiver, self->origin, type_url, name).resource);
+}
+
+/* What is denied must not stay as it was before, either; nor what has been here before. */
 static udpa_err
 note_entry(const trial *self, const udpai_publication_entry *entry)
 {
@@ -104,22 +120,8 @@ note_entry(const trial *self, const udpai_publication_entry *entry)
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpai_contribution held = {0};
     (void)udpai_store_get(self->receiver->context->store, self->origin, type_url, name, &held);
-    if (!entry->error)
-        return note_put(self, resource, held.resource);
-    bool goes = held.resource && udpai_staging_takes(self->staging, self->origin, type_url, name);
-    return note(self, goes ? UDPAI_EFFECT_REMOVES : UDPAI_EFFECT_NOTHING,
-                goes ? find_rival(self->receiver, self->origin, type_url, name).resource : NULL);
-}
-
-static udpa_err
-note_removal(const trial *self, const udpai_removal *removal)
-{
-    udpai_str type_url = self->publication->type_url;
-    bool goes = !removal->error &&
-                udpai_staging_takes(self->staging, self->origin, type_url, removal->name);
-    return note(self, goes ? UDPAI_EFFECT_REMOVES : UDPAI_EFFECT_NOTHING,
-                goes ? find_rival(self->receiver, self->origin, type_url, removal->name).resource
-                     : NULL);
+    bool is_put = !entry->error && !udpai_twins_has_passed(self->receiver->twins, resource);
+    return is_put ? note_put(self, resource, held.resource) : note_gone(self, type_url, name);
 }
 
 static udpa_err
@@ -130,23 +132,31 @@ note_effects(const trial *self)
     for (size_t i = 0; i < publication->entries.n && err == UDPA_OK; i++)
         err = note_entry(self, &publication->entries.items[i]);
     for (size_t i = 0; i < publication->removals.n && err == UDPA_OK; i++)
-        err = note_removal(self, &publication->removals.items[i]);
+        err = publication->removals.items[i].error
+                  ? note(self, UDPAI_EFFECT_NOTHING, NULL)
+                  : note_gone(self, publication->type_url, publication->removals.items[i].name);
     return err;
 }
 
 /* ---- trying ---- */
 
-/* What it is that cannot be tried; NULL: it can. */
+/* What it is that cannot be tried; NULL: it can. Nodes do not try: what they pass on, and remove
+ * for others, is noted in many places. */
 static const char *
 why_not(const udpai_peer *peer, const udpai_publication *publication)
 {
-    if (udpai_peer_source(peer))
-        return "a source does not try what it publishes";
+    if (udpai_peer_source(peer) || peer->is_node)
+        return "a node does not try what it publishes";
+    if (publication->state_of_the_world)
+        return "a state of the world cannot be tried";
     if (publication->removals.n && publication->type_url.len == 0)
         return "a removal that is tried needs its type";
     for (size_t i = 0; i < publication->entries.n; i++)
         if (publication->entries.items[i].is_refresh)
             return "a refresh cannot be tried";
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (publication->removals.items[i].statement)
+            return "a removal on behalf of an authority cannot be tried";
     return NULL;
 }
 
@@ -168,7 +178,9 @@ udpai_trial_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication *
     udpa_err err = self.origin && self.staging ? UDPA_OK : UDPA_ERR_NOMEM;
     publication->trace = (udpai_trace){0};
     if (err == UDPA_OK) {
+        udpai_signatures_set_trial(receiver->signatures, true);
         udpai_intake_take(receiver, peer, publication, self.staging);
+        udpai_signatures_set_trial(receiver->signatures, false);
         err = note_effects(&self);
     }
     if (err == UDPA_OK && udpai_staging_has_failed(self.staging))

@@ -160,13 +160,20 @@ note_twin(udpai_twins *twins, udpai_str instance)
 }
 
 bool
+udpai_twins_has_passed(const udpai_twins *twins, const udpa_resource *resource)
+{
+    const udpai_context *context = twins->context;
+    return udpai_resource_passed(resource, udpai_bytes_view(context->id),
+                                 udpai_bytes_view(context->instance)) ||
+           udpai_resource_passed(resource, udpai_bytes_view(context->reporter_id),
+                                 udpai_bytes_view(context->reporter_instance));
+}
+
+bool
 udpai_twins_is_loop(udpai_twins *twins, const udpa_resource *resource)
 {
-    udpai_str id = udpai_bytes_view(twins->context->id),
-              instance = udpai_bytes_view(twins->context->instance);
-    if (udpai_resource_passed(resource, id, instance) ||
-        udpai_resource_passed(resource, udpai_bytes_view(twins->context->reporter_id),
-                              udpai_bytes_view(twins->context->reporter_instance)))
+    udpai_str id = udpai_bytes_view(twins->context->id);
+    if (udpai_twins_has_passed(twins, resource))
         return true;
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++) {
         const udpai_hop hop = udpai_resource_hop(resource, i);

@@ -13,8 +13,9 @@ typedef struct udpai_twins udpai_twins;
 
 udpa_err udpai_twins_new(udpai_twins **ret_twins, const udpai_parts *parts);
 void udpai_twins_free(udpai_twins *twins);
-/* Has the resource been here before? If it has only been at another of this node's id, that is
- * noted. */
+/* Has the resource been here before? */
+bool udpai_twins_has_passed(const udpai_twins *twins, const udpa_resource *resource);
+/* The same; if it has only been at another of this node's id, that is noted. */
 bool udpai_twins_is_loop(udpai_twins *twins, const udpa_resource *resource);
 /* Its Node has come. True: another process of the same instance is here already, and this one is
  * sent away. */

@@ -95,7 +95,9 @@ typedef enum udpa_effect {
     UDPA_EFFECT_NOTHING, /**< the node has the same of it already, or nothing to remove */
     UDPA_EFFECT_ADDS,
     UDPA_EFFECT_CHANGES,
-    UDPA_EFFECT_REMOVES, /**< an entry that is refused may do so, too */
+    UDPA_EFFECT_REMOVES,           /**< an entry that is refused may do so, too */
+    UDPA_EFFECT_REMOVES_ON_BEHALF, /**< removes what it has published on behalf of another
+                                      authority */
 } udpa_effect;
 
 /** What an entry of a trial would do.

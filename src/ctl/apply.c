@@ -101,6 +101,7 @@ publish_and_prune(udpai_cli *cli, const udpai_ctl_input *input)
     if (result == UDPAI_CLI_GOOD)
         result = udpai_ctl_prune_bound(cli, &trial);
     if (result == UDPAI_CLI_GOOD) {
+        udpai_ctl_prune_list(&trial);
         result = publish(cli, input);
         if (result != UDPAI_CLI_GOOD)
             udpai_cli_complain("--prune: nothing was removed");

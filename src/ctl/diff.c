@@ -257,8 +257,11 @@ report_lacking(const diffing *self)
         udpai_cli_note("not in the files: %.*s '%s', which %s has published", UDPAI_SHOWN(type),
                        one->name, self->cli->options->node_id);
     }
+    if (lacking.is_unknown)
+        udpai_cli_note("So it is not known what the files lack.");
+    bool is_good = result == UDPAI_CLI_GOOD || lacking.is_unknown;
     udpai_ctl_trial_done(&lacking);
-    return result;
+    return is_good ? UDPAI_CLI_GOOD : result;
 }
 
 /* ---- the command ---- */

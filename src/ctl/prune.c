@@ -79,13 +79,25 @@ find_candidates(udpai_cli *cli, const udpai_ctl_input *input, udpai_cli_requests
     return result;
 }
 
+static void
+note_kept(const udpai_cli *cli, const udpai_ctl_tried *one)
+{
+    udpai_str kind = udpai_cli_type_short(udpai_str_from(one->type_url));
+    udpai_cli_note("not in the files, but of another authority, on behalf of which %s has "
+                   "published it: %.*s '%s'",
+                   cli->options->node_id, UDPAI_SHOWN(kind), one->name);
+}
+
 /* Those that would do nothing are of others. */
 static udpai_cli_exit
-take_own(udpai_ctl_trial *trial, udpai_ctl_trial *tried)
+take_own(const udpai_cli *cli, udpai_ctl_trial *trial, udpai_ctl_trial *tried)
 {
     udpai_cli_exit result = UDPAI_CLI_GOOD;
+    trial->is_unknown = tried->is_unknown;
     for (size_t i = 0; i < tried->items.n; i++) {
         udpai_ctl_tried *one = &tried->items.items[i];
+        if (one->effect == UDPA_EFFECT_REMOVES_ON_BEHALF)
+            note_kept(cli, one);
         if (one->effect != UDPA_EFFECT_REMOVES && !one->refusal)
             continue;
         if (!udpai_vector_push(&trial->items, *one)) {
@@ -107,7 +119,7 @@ udpai_ctl_find_lacking(udpai_cli *cli, const udpai_ctl_input *input, udpai_ctl_t
     for (size_t i = 0; i < candidates.n && result == UDPAI_CLI_GOOD; i++)
         result = udpai_ctl_try_removals(cli, &tried, &candidates.items[i]);
     udpai_cli_requests_done(&candidates);
-    udpai_cli_exit taken = take_own(trial, &tried);
+    udpai_cli_exit taken = take_own(cli, trial, &tried);
     return result == UDPAI_CLI_GOOD ? taken : result;
 }
 
@@ -132,6 +144,18 @@ udpai_ctl_prune_bound(const udpai_cli *cli, const udpai_ctl_trial *trial)
 
 /* ---- removing ---- */
 
+void
+udpai_ctl_prune_list(const udpai_ctl_trial *trial)
+{
+    for (size_t i = 0; i < trial->items.n; i++) {
+        const udpai_ctl_tried *one = &trial->items.items[i];
+        udpai_str kind = udpai_cli_type_short(udpai_str_from(one->type_url));
+        if (one->is_removal)
+            udpai_cli_print_line("%.*s %s is not in the files, and will be removed",
+                                 UDPAI_SHOWN(kind), one->name);
+    }
+}
+
 static void
 print_removed(const udpai_ctl_trial *trial)
 {
@@ -139,9 +163,8 @@ print_removed(const udpai_ctl_trial *trial)
         const udpai_ctl_tried *one = &trial->items.items[i];
         udpai_str kind = udpai_cli_type_short(udpai_str_from(one->type_url));
         if (one->is_removal)
-            udpai_cli_print_line("%.*s %s removed: it is not in the files%s%s%s", UDPAI_SHOWN(kind),
-                                 one->name, one->effective ? "; '" : "",
-                                 one->effective ? one->effective : "",
+            udpai_cli_print_line("%.*s %s removed%s%s%s", UDPAI_SHOWN(kind), one->name,
+                                 one->effective ? "; '" : "", one->effective ? one->effective : "",
                                  one->effective ? "' provides it still" : "");
     }
 }

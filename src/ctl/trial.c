@@ -106,6 +106,7 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
         udpai_cli_complain("%s does not report what would change: it is older than this udpactl, "
                            "or no udpad",
                            udpai_cli_server(self->cli));
+        self->trial->is_unknown = true;
         self->result = UDPAI_CLI_REFUSED;
     }
     for (size_t i = 0; self->result == UDPAI_CLI_GOOD && i < udpa_receipt_size(receipt); i++)
@@ -172,7 +173,7 @@ static bool
 reaches_clients(const udpai_ctl_tried *one)
 {
     return one->effect != UDPA_EFFECT_NOTHING &&
-           (one->effect == UDPA_EFFECT_REMOVES || !one->effective);
+           (one->effect >= UDPA_EFFECT_REMOVES || !one->effective);
 }
 
 static udpai_cli_exit
@@ -262,6 +263,7 @@ what_of(const udpai_ctl_tried *one)
         [UDPA_EFFECT_ADDS] = "would be added",
         [UDPA_EFFECT_CHANGES] = "would change",
         [UDPA_EFFECT_REMOVES] = "would be removed",
+        [UDPA_EFFECT_REMOVES_ON_BEHALF] = "would be removed",
     };
     return effects[one->effect];
 }
@@ -290,7 +292,7 @@ print_refused(const udpai_ctl_tried *one)
     udpai_str kind = udpai_cli_type_short(udpai_str_from(one->type_url));
     udpai_cli_complain("%.*s %s would be rejected: %s%s", UDPAI_SHOWN(kind), one->name,
                        one->refusal,
-                       one->effect == UDPA_EFFECT_REMOVES
+                       one->effect >= UDPA_EFFECT_REMOVES
                            ? "; and what this node id has published before would be removed"
                            : "");
 }

@@ -21,6 +21,7 @@ typedef struct udpai_ctl_tried {
 /* In the order in which they were tried. */
 typedef struct udpai_ctl_trial {
     UDPAI_VECTOR(udpai_ctl_tried) items;
+    bool is_unknown; /* the node cannot try, which was printed */
 } udpai_ctl_trial;
 
 void udpai_ctl_trial_done(udpai_ctl_trial *trial);

@@ -36,6 +36,7 @@ typedef enum udpai_effect_kind {
     UDPAI_EFFECT_ADDS,
     UDPAI_EFFECT_CHANGES,
     UDPAI_EFFECT_REMOVES,
+    UDPAI_EFFECT_REMOVES_ON_BEHALF, /* what it has published on behalf of another authority */
     UDPAI_EFFECT_KINDS,
 } udpai_effect_kind;
 

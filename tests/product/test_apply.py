@@ -50,6 +50,13 @@ class Node:
         _, text, _ = admin_page(self.process, '/audit')
         return text
 
+    def counted(self):
+        """What is counted of publications."""
+        _, text, _ = admin_page(self.process, '/metrics')
+        heads = ('udpa_updates_', 'udpa_signatures_', 'udpa_publications_denied', 'udpa_loops', 'udpa_store_committed_',
+                 'udpa_store_transactions_')
+        return [line for line in text.splitlines() if line.startswith(heads)]
+
     def value(self, name):
         shown = self.run('get', STRING, name, '-o', 'jsonpath={[0].resource.value}')[1].strip()
         return shown
@@ -58,7 +65,8 @@ class Node:
 def check_dry_run(test, node):
     first = resource_of('com.acme/same', 'a') + resource_of('com.acme/other', 'a') + resource_of('org.other/x', 'a')
     check('a node has something', node.run('apply', '-f', '-', text=first)[0] == GOOD)
-    before, audited = node.names(), node.audited()
+    before, audited, counted, logged = node.names(), node.audited(), node.counted(), node.process.text()
+    check('publications are counted', any(line.startswith('udpa_updates_accepted') for line in counted), counted)
     watch = test.start('watch', [test.build / 'udpactl', '--server', node.address, '--node-id', 'viewer', 'watch', STRING,
                                  '-n', 'com.acme'])
     watch.wait_for_log('com.acme/other')
@@ -78,6 +86,8 @@ def check_dry_run(test, node):
     check('  with the exit status that apply would have', status == REFUSED and errors == '', (status, errors))
     check('nothing has changed', node.names() == before and node.value('com.acme/other') == 'a', node.names())
     check('nothing is recorded', node.audited() == audited)
+    check('nor counted', node.counted() == counted, (node.counted(), counted))
+    check('nor logged', 'reject' not in node.process.text()[len(logged):], node.process.text()[len(logged):])
     check('no client was sent anything', 'new' not in watch.text() and 'changed' not in watch.text(), watch.text())
     test.interrupt(watch)
 
@@ -115,11 +125,12 @@ def check_prune(test, node):
           '3 changed, 1 removed' in out and node.names() == before, out)
     status, out, errors = prune()
     check('what the files lack is removed', status == GOOD and
-          f'{STRING} com.acme/d removed: it is not in the files\n' in out and errors == '', (out, errors))
+          f'{STRING} com.acme/d removed\n' in out and errors == '', (out, errors))
     check('  of this publisher and namespace alone', [name for name in before if name not in node.names()] ==
           [name for name in before if name.endswith('com.acme/d')], node.names())
     check('  after the rest was applied', node.value('com.acme/a') == '2' and out.index('com.acme/a applied') <
           out.index('com.acme/d removed'), out)
+    check('  and it was listed before', out.startswith(f'{STRING} com.acme/d is not in the files, and will be removed\n'), out)
 
     before = node.names()
     write('a', value='3')
@@ -128,8 +139,15 @@ def check_prune(test, node):
           'com.acme/c would be removed' in out, (out, errors))
     check('  and nothing was applied, either', node.names() == before and node.value('com.acme/a') == '2')
     status, out, errors = prune('--yes')
-    check('  then it goes', status == GOOD and node.value('com.acme/a') == '3' and out.count(' removed: ') == 2, (out, errors))
+    check('  then it goes', status == GOOD and node.value('com.acme/a') == '3' and out.count(' be removed\n') == out.count('/b removed\n') + out.count('/c removed\n') == 2, (out, errors))
 
+    bank = resource_of('com.acme/of-bank', '1', 'origin_info: {authority: bank}\n')
+    status, out, errors = node.run('apply', '-f', '-', '--node-id', 'shop', text=bank)
+    check('a publisher may have what is of another authority', status == GOOD, errors)
+    status, out, errors = prune('--yes')
+    check('  which stays', status == GOOD and 'com.acme/of-bank' in str(node.names()) and
+          f"of another authority, on behalf of which shop has published it: {STRING} 'com.acme/of-bank'" in errors,
+          (out, errors))
     node.run('freeze', 'com.acme', '--because', 'incident 4711', '--admin', node.admin)
     before = node.names()
     write('new')

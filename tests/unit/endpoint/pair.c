@@ -260,7 +260,7 @@ receipt_fn(void *userdata, const udpa_receipt *receipt)
         const char *effective = udpa_receipt_effective(receipt, i);
         snprintf(self->name, sizeof(self->name), "%s", udpa_receipt_name(receipt, i));
         if (self->tries)
-            self->effects[i] = ".+~-"[udpa_receipt_effect(receipt, i)];
+            self->effects[i] = ".+~-b"[udpa_receipt_effect(receipt, i)];
         if (effective)
             snprintf(self->effective, sizeof(self->effective), "%s", effective);
         if (!refusal)

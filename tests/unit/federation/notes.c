@@ -88,7 +88,8 @@ note_judged(fed_bed *bed, const udpai_publication *publication)
             fed_note(bed->judged, ", ", "-%s",
                      udpa_error_message(publication->removals.items[i].error));
     for (size_t i = 0; i < publication->effects.n; i++) {
-        static const char *const kinds[] = {"nothing", "adds", "changes", "removes"};
+        static const char *const kinds[] = {"nothing", "adds", "changes", "removes",
+                                            "removes on behalf"};
         const udpai_effect *effect = &publication->effects.items[i];
         fed_note(bed->judged, ", ", "%s%s%.*s", kinds[effect->kind],
                  effect->effective.len ? "<" : "", UDPAI_SHOWN(effect->effective));

@@ -24,6 +24,26 @@ a_publisher_is_signed_for(void **state)
     assert_int_equal(udpai_node_n_signed(bed->fed->node), 1);
 }
 
+/* Nothing is kept of the signature, and none is counted. */
+static void
+what_is_tried_is_not_counted(void **state)
+{
+    sig_bed *bed = *state;
+    sign_for(bed, "alice");
+    start(bed);
+    uint64_t session = fed_arrive(bed->fed, &alice);
+    uint64_t other =
+        fed_arrive(bed->fed, &(fed_peer){.id = "bob", .name = "bob", .is_plain = true});
+    assert_string_equal(fed_publish_at(bed->fed, session, "CDS", "x=1"), "");
+    assert_string_equal(fed_try_at(bed->fed, session, "CDS", "x=2 y=1 -x"),
+                        "changes, adds, removes");
+    assert_says(fed_try_at(bed->fed, other, "CDS", "y=1"), "is not signed");
+    assert_int_equal(udpai_node_n_signed(bed->fed->node), 1);
+    assert_int_equal(udpai_node_n_bad_signatures(bed->fed->node), 0);
+    assert_says(fed_publish_at(bed->fed, other, "CDS", "y=1"), "is not signed");
+    assert_int_equal(udpai_node_n_bad_signatures(bed->fed->node), 1);
+}
+
 /* So is its removal, which others take from nobody without. */
 static void
 a_removal_is_signed(void **state)
@@ -300,6 +320,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         sig_test(a_publisher_is_signed_for),
+        sig_test(what_is_tried_is_not_counted),
         sig_test(a_removal_is_signed),
         sig_test(what_is_published_again_keeps_its_signature),
         sig_test(other_aliases_are_signed_anew),

@@ -171,6 +171,75 @@ rules_deny_it_as_they_would(void **state)
     assert_value(bed, "CDS", "x", "");
 }
 
+static const char *
+try_removal(fed_bed *bed, uint64_t session, const char *type_url, udpa_resource *statement)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    assert_ok(udpai_publication_set(&publication->type_url, udpai_str_from(type_url)));
+    assert_ok(udpai_publication_remove_stated(publication, UDPAI_STR("com.acme/x"), statement));
+    publication->is_trial = true;
+    return fed_judge(bed, session, publication);
+}
+
+/* Consumes the resource. */
+static const char *
+try_one(fed_bed *bed, uint64_t session, udpa_resource *resource)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_true(publication && resource);
+    assert_ok(udpai_publication_add(publication, resource, false));
+    udpa_resource_unref(resource);
+    publication->is_trial = true;
+    return fed_judge(bed, session, publication);
+}
+
+/* So that who cleans up leaves it alone. */
+static void
+what_is_anothers_is_reported_as_such(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = begin(bed);
+    assert_string_equal(fed_put(bed, session,
+                                RESOURCE("com.acme/x", .type = TEST_CDS, .version = "1",
+                                         .value = "1", .authority = "bank"),
+                                false),
+                        "");
+    assert_try(bed, session, "-x", "removes on behalf");
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=2"), "");
+    assert_try(bed, session, "-x", "removes");
+}
+
+static void
+count_problem(void *userdata, const char *text)
+{
+    (void)text;
+    ++*(size_t *)userdata;
+}
+
+/* Neither a loop nor another node of this id is noted. */
+static void
+what_has_been_here_is_not_added(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.instance = UDPAI_STR("00000000000000000000000000000001");
+    uint64_t session = begin(bed);
+    assert_string_equal(
+        try_one(bed, session,
+                RESOURCE("com.acme/x", .type = TEST_CDS, .version = "1", .value = "1",
+                         .hops = {{"node", "far", "00000000000000000000000000000001"}})),
+        "nothing");
+    assert_string_equal(
+        try_one(bed, session,
+                RESOURCE("com.acme/x", .type = TEST_CDS, .version = "1", .value = "1",
+                         .hops = {{"node", "far", "00000000000000000000000000000002"}})),
+        "adds");
+    size_t n_problems = 0;
+    udpai_node_visit_problems(bed->node, count_problem, &n_problems);
+    assert_int_equal(n_problems, 0);
+    assert_int_equal(udpai_node_n_loops(bed->node), 0);
+}
+
 /* What is denied must not stay as it was before. */
 static void
 a_rejection_may_remove_what_was_there(void **state)
@@ -186,14 +255,9 @@ a_rejection_may_remove_what_was_there(void **state)
     assert_ok(udpai_acl_new(&acl, &options));
     fed_rule(bed, acl);
     assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
-    udpai_publication *publication = udpai_publication_new();
-    UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *resource =
-        RESOURCE("com.acme/x", .type = TEST_CDS, .version = "2", .value = "2", .authority = "bank");
-    assert_non_null(publication);
-    assert_ok(udpai_publication_add(publication, resource, false));
-    publication->is_trial = true;
-    const char *answer = fed_judge(bed, session, publication);
+    const char *answer = try_one(bed, session,
+                                 RESOURCE("com.acme/x", .type = TEST_CDS, .version = "2",
+                                          .value = "2", .authority = "bank"));
     assert_non_null(strstr(answer, "on behalf of authority 'bank'"));
     assert_non_null(strstr(answer, ", removes"));
     assert_value(bed, "CDS", "x", "1");
@@ -208,13 +272,16 @@ not_everything_can_be_tried(void **state)
     fed_publish(bed, 'a', "CDS", "source=1");
     assert_non_null(strstr(fed_try_at(bed, session, "CDS", "~x=1"), "a refresh cannot be tried"));
     assert_non_null(strstr(fed_try_at(bed, bed->sessions[0], "CDS", "source=2 -source"),
-                           "a source does not try"));
+                           "a node does not try"));
     assert_value(bed, "CDS", "source", "1");
-    udpai_publication *publication = udpai_publication_new();
-    assert_non_null(publication);
-    assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/x")));
-    publication->is_trial = true;
-    assert_non_null(strstr(fed_judge(bed, session, publication), "needs its type"));
+    uint64_t node = fed_arrive(bed, &(fed_peer){.id = "relay", .name = "relay"});
+    assert_non_null(strstr(fed_try_at(bed, node, "CDS", "x=2"), "a node does not try"));
+    assert_non_null(strstr(try_removal(bed, session, "", NULL), "needs its type"));
+    UDPA_AUTO(udpa_resource_unref)
+    udpa_resource *statement =
+        RESOURCE("com.acme/x", .type = TEST_CDS, .version = "2", .authority = "bank");
+    assert_non_null(strstr(try_removal(bed, session, TEST_CDS, statement), "cannot be tried"));
+    assert_non_null(strstr(fed_try_at(bed, session, "CDS", "* x=2"), "cannot be tried"));
     assert_value(bed, "CDS", "x", "1");
 }
 
@@ -251,6 +318,8 @@ main(void)
         fed_test(it_is_rejected_as_it_would_be),
         fed_test(limits_are_those_of_the_whole),
         fed_test(rules_deny_it_as_they_would),
+        fed_test(what_is_anothers_is_reported_as_such),
+        fed_test(what_has_been_here_is_not_added),
         fed_test(a_rejection_may_remove_what_was_there),
         fed_test(not_everything_can_be_tried),
         fed_test(without_memory_nothing_is_done),
