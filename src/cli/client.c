@@ -103,9 +103,10 @@ static void
 complain_of_connection(const udpai_cli_options *options, const udpa_error *error)
 {
     udpai_cli_complain_of(error);
-    udpai_cli_note("The node's address is given by --server HOST:PORT[,HOST:PORT...], or by the "
-                   "environment variable UDPACTL_SERVER%s.",
+    udpai_cli_note("The node's address is given by --server HOST:PORT[,HOST:PORT...], the "
+                   "environment variable UDPACTL_SERVER, or a context%s.",
                    options->ca ? "" : "; --ca FILE makes it TLS");
+    udpai_cli_note_origins(options, 1u << UDPAI_CLI_SERVER | 1u << UDPAI_CLI_CA);
 }
 
 static void
@@ -349,6 +350,7 @@ udpai_cli_connect(udpai_cli *cli)
     endpoint.n_sources = 1;
     if (udpa_endpoint_new(&cli->endpoint, &cli->loop, &endpoint, &error) != UDPA_OK) {
         udpai_cli_complain_of(error);
+        udpai_cli_note_origins(options, UDPAI_CLI_ALL_SETTINGS);
         return UDPAI_CLI_MISTAKE;
     }
     cli->has_answered = cli->was_reached = false;

@@ -22,9 +22,9 @@ udpai_cli_help_put(udpai_strbuf *out, const char *program, const char *usage, co
     else
         udpai_strbuf_printf(out, "Usage: %s\n", program);
     udpai_strbuf_printf(out, "\n%s", text);
-    udpai_strbuf_puts(out, "\n--server, --admin, --admin-token, --http, --ca, --cert, --key, "
-                           "--server-name,\n--node-id, --timeout and -v are of the connection: "
-                           "'udpactl --help', udpactl(1).\n");
+    udpai_strbuf_puts(out, "\n--context, --server, --admin, --admin-token, --http, --ca, --cert, "
+                           "--key,\n--server-name, --node-id, --timeout, -v are of the connection: "
+                           "'udpactl --help'.\n");
 }
 
 bool

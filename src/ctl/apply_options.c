@@ -49,7 +49,9 @@ const struct argp udpai_ctl_apply_parser = {.options = known_options, .parser = 
 static void
 check_pruning(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    if (!given->common.name_space || !given->common.has_node_id)
+    const udpai_cli_level *levels = given->common.levels;
+    if (levels[UDPAI_CLI_NAMESPACE] != UDPAI_CLI_OPTION ||
+        levels[UDPAI_CLI_NODE_ID] != UDPAI_CLI_OPTION)
         argp_error(state, "--prune needs -n NAMESPACE and --node-id ID: it removes what this node "
                           "id has applied there, and is not in the files");
     if (given->apply.is_restore)

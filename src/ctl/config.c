@@ -13,7 +13,9 @@ udpai_ctl_config(udpai_cli *cli)
     udpai_strbuf out = {0};
     bool is_json = options->common.format == UDPAI_CLI_JSON;
     if (options->common.arguments.n) {
-        udpai_cli_complain("config takes no arguments: udpactl config [-o json]");
+        udpai_cli_complain("config takes no arguments but the words of context: udpactl config [-o "
+                           "json], config use "
+                           "NAME");
         return UDPAI_CLI_MISTAKE;
     }
     udpai_cli_exit result =

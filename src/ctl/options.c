@@ -11,9 +11,9 @@
 #include "cli/names.h"
 #include "ctl/duration.h"
 #include "ctl/help.h"
+#include "ctl/resolve.h"
 #include "ctl/verbs.h"
 #include "model/name.h"
-#include "model/server_list.h"
 
 #define TIMEOUT_MS 5000
 #define XDS_TIMEOUT_MS 20000 /* what is not there may be waited for */
@@ -347,7 +347,7 @@ static void
 check_two_formats(const udpai_ctl_options *given, const struct argp_state *state)
 {
     static const char *const verbs[] = {"wait", "runtime", "check", "client",
-                                        "top",  "audit",   "thaw"};
+                                        "top",  "audit",   "thaw",  "context"};
     bool has_two = false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
         has_two |= strcmp(given->common.command, verbs[i]) == 0;
@@ -355,58 +355,6 @@ check_two_formats(const udpai_ctl_options *given, const struct argp_state *state
         given->common.format != UDPAI_CLI_JSON)
         argp_error(state, "-o %s: %s has table and json", given->common.format_name,
                    given->common.command);
-}
-
-static bool
-has_host_before(udpai_str list, udpai_str until, udpai_str host)
-{
-    udpai_str server;
-    while (udpai_server_list_cut(&list, &server) && server.data != until.data) {
-        const char *colon = server.len ? memrchr(server.data, ':', server.len) : NULL;
-        if (colon && udpai_str_eq((udpai_str){server.data, (size_t)(colon - server.data)}, host))
-            return true;
-    }
-    return false;
-}
-
-/* Of the node of --server it is the usual one; a unix socket has no host. */
-static void
-choose_http_of_server(udpai_ctl_options *given)
-{
-    udpai_strbuf http = {0};
-    udpai_str rest = udpai_str_from(given->common.server), server;
-    while (udpai_server_list_cut(&rest, &server)) {
-        const char *colon = server.len ? memrchr(server.data, ':', server.len) : NULL;
-        udpai_str host = {server.data, colon ? (size_t)(colon - server.data) : 0};
-        if (!colon || udpai_str_starts(server, UDPAI_STR("unix:")) ||
-            has_host_before(udpai_str_from(given->common.server), server, host))
-            continue;
-        udpai_strbuf_puts(&http, http.len ? "," : "");
-        udpai_strbuf_str(&http, host);
-        udpai_strbuf_puts(&http, ":" UDPAI_CLI_HTTP_PORT);
-    }
-    if (http.len == 0)
-        return;
-    given->http_of_server = udpai_strbuf_take(&http);
-    if (!given->http_of_server)
-        abort();
-    given->common.http = given->http_of_server;
-}
-
-/* Pages of a node have an address of their own. What the command line has goes before the
- * environment; and with a server there nothing is asked of, or changed at, the node that is here.
- */
-static void
-choose_http(udpai_ctl_options *given)
-{
-    udpai_cli_options *common = &given->common;
-    bool is_of_server = !common->has_admin && !common->has_http && common->has_server;
-    if (is_of_server)
-        choose_http_of_server(given);
-    else if (common->admin && (common->has_admin || !common->has_http))
-        common->http = common->admin;
-    if (!common->http)
-        common->http = common->admin ? common->admin : UDPAI_CLI_ADMIN;
 }
 
 /* A file to restore from has all that there is, and has the authority of each. */
@@ -454,10 +402,10 @@ check(udpai_ctl_options *given, const struct argp_state *state)
      * those that ask no node ignore them. */
     if (!verb || !(verb->takes & UDPAI_CTL_TAKES_NO_NODE))
         udpai_cli_connection_check(&given->common, state);
-    udpai_cli_names_check(&given->common, state);
+    if (!verb || !(verb->takes & UDPAI_CTL_TAKES_NOTHING))
+        udpai_cli_names_check(&given->common, state);
     check_heeded(given, state);
     check_two_formats(given, state);
-    choose_http(given);
     check_sign(given, state);
     check_restoring(given, state);
     check_xds(given, state);
@@ -528,6 +476,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         add_argument(given, argument);
         return 0;
     case ARGP_KEY_END:
+        udpai_ctl_resolve(given, state);
         given->wait_ms = given->common.timeout_ms ? given->common.timeout_ms : WAIT_MS;
         given->common.receipt_timeout_ms =
             given->common.timeout_ms ? given->common.timeout_ms : RECEIPT_TIMEOUT_MS;

@@ -431,6 +431,27 @@ static const udpai_ctl_verb verbs[] = {
              "  -n, --namespace NAME   of names that have none (default local)\n"
              "  --trusted AUTHORITY/KEYID=FILE\n"
              "                         a public key or certificate (PEM); may be given again\n"},
+    {.name = "context",
+     .group = "Set up",
+     .run = udpai_ctl_context,
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NO_NODE |
+              UDPAI_CTL_TAKES_NOTHING,
+     .tables = SORTED_TABLES,
+     .summary = "named servers with their certificates and namespace",
+     .usage = "context [list]\ncontext current\ncontext use NAME\ncontext show [NAME]\n"
+              "context set NAME OPTION...\ncontext delete NAME",
+     .text = "Contexts are in ~/.config/udpa/config.yaml. What neither the command line nor\n"
+             "the environment sets is from the current one, or from that of --context.\n"
+             "list: all. current: its name. use: make one current. show: its fields.\n"
+             "delete: remove it. 'udpactl config use NAME', and so on, is the same.\n"
+             "set: keep these options in a context, new or not; an empty value removes one.\n"
+             "\n"
+             "  -n, --namespace NAME   and --server, --admin, --admin-token, --http, --ca,\n"
+             "                         --cert, --key, --server-name, --node-id, --timeout,\n"
+             "                         --descriptors: what set keeps; files by their full path\n"
+             "  -o, --output FORMAT    of list: table, wide, json, or jsonpath=EXPRESSION\n"
+             "\n"
+             "Example: udpactl context set prod --server edge:18000 --ca /etc/udpa/ca.crt\n"},
     {.name = "conform",
      .group = "Test and measure",
      .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE,

@@ -14,6 +14,7 @@ enum {
     UDPAI_CTL_TAKES_WAIT = 1 << 4,      /* --wait, and then how long */
     UDPAI_CTL_TAKES_ACKS = 1 << 5,      /* it waits for acknowledgements anyway */
     UDPAI_CTL_TAKES_NO_NODE = 1 << 6,   /* it asks none */
+    UDPAI_CTL_TAKES_NOTHING = 1 << 7,   /* neither does it use the environment, or a context */
 };
 
 typedef struct udpai_ctl_verb {

@@ -273,7 +273,8 @@ class Shell:
                 command[command.index(option) + 1] = value
         status, output = run([self.test.build / 'udpactl', *command[1:]], self.work, ENDLESS_S,
                              {**os.environ, 'UDPACTL_SERVER': self.nodes['--server'],
-                              'UDPACTL_ADMIN': self.nodes['--admin']})
+                              'UDPACTL_ADMIN': self.nodes['--admin'],
+                              'XDG_CONFIG_HOME': str(self.work / 'home')})
         return f'{place}: {shlex.join(command)}: {output}' if status == MISTAKE else None
 
     def check_udpad(self, place, command):

@@ -185,6 +185,8 @@ check(udpai_bench_options *given, const struct argp_state *state)
 static void
 check_common(udpai_cli_options *common, const struct argp_state *state)
 {
+    /* Names in a namespace are those of the command line: it is that of what is tested. */
+    udpai_cli_options_resolve(common, UDPAI_CLI_ALL_SETTINGS & ~(1u << UDPAI_CLI_NAMESPACE), state);
     udpai_cli_connection_check(common, state);
     udpai_cli_names_check(common, state);
     udpai_cli_output_options_check(&common->output, "bench", UDPAI_CLI_HAS_TABLE, true, state);
