@@ -4,6 +4,7 @@
 #include "cli/default_namespace.h"
 #include "codec/suggest.h"
 #include "ctl/commands.h"
+#include "ctl/complete.h"
 #include "ctl/options.h"
 #include "ctl/rest.h"
 #include "ctl/tool_run.h"
@@ -66,6 +67,8 @@ main(int argc, char **argv)
     udpai_ctl_options options;
     if (!udpai_cli_program_begin())
         return UDPAI_CLI_REFUSED; /* and there may be nowhere to print it */
+    if (argc > 1 && strcmp(argv[1], "__complete") == 0)
+        return udpai_ctl_complete(argc - 2, argv + 2);
     udpai_ctl_options_parse(&options, argc, argv);
     udpai_cli_exit result = options.tool
                                 ? udpai_ctl_tool_run(options.tool, options.common.command, argv)

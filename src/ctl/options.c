@@ -572,7 +572,7 @@ static const struct argp_child children[] = {
     {0},
 };
 
-static const struct argp parser = {
+const struct argp udpai_ctl_options_parser = {
     .children = children,
     .options = known_options,
     .parser = parse,
@@ -603,7 +603,7 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
     if (verb)
         print_help(verb);
     argp_err_exit_status = UDPAI_CLI_MISTAKE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, options) != 0)
+    if (argp_parse(&udpai_ctl_options_parser, argc, argv, 0, NULL, options) != 0)
         exit(UDPAI_CLI_MISTAKE);
     if (strcmp(options->common.command, "help") == 0) {
         verb = options->common.arguments.n ? options->common.arguments.items[0] : NULL;

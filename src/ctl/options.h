@@ -53,6 +53,8 @@ typedef struct udpai_ctl_options {
     udpai_ctl_look_options look;
 } udpai_ctl_options;
 
+/* All options; its input is a udpai_ctl_options. */
+extern const struct argp udpai_ctl_options_parser;
 /* Ends the program for --help, --version, and what cannot be understood. */
 void udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv);
 void udpai_ctl_options_done(udpai_ctl_options *options);

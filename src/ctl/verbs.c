@@ -452,6 +452,16 @@ static const udpai_ctl_verb verbs[] = {
              "  -o, --output FORMAT    of list: table, wide, json, or jsonpath=EXPRESSION\n"
              "\n"
              "Example: udpactl context set prod --server edge:18000 --ca /etc/udpa/ca.crt\n"},
+    {.name = "completion",
+     .run = udpai_ctl_completion,
+     .takes = UDPAI_CTL_TAKES_NO_NODE | UDPAI_CTL_TAKES_NOTHING,
+     .summary = "the script by which a shell completes commands",
+     .usage = "completion bash|zsh|fish",
+     .text = "Print it. Packages install it for all three. It completes commands, options,\n"
+             "types, contexts, and names of resources, which it asks the node for, one second\n"
+             "at most.\n"
+             "\n"
+             "Example, in ~/.bashrc: source <(udpactl completion bash)\n"},
     {.name = "conform",
      .group = "Test and measure",
      .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE,
