@@ -18,6 +18,7 @@ udpai_cli_exit udpai_ctl_watch(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_status(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_client(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_bootstrap_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_completion(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_config(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_context(udpai_cli *cli);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* context: named settings of nodes, which udpactl uses without being given them each time. */
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "cli/context_file.h"
 #include "cli/output.h"
 #include "codec/json_text.h"
 #include "ctl/commands.h"
+#include "ctl/whole_path.h"
 #include "model/name.h"
 #include "model/server_list.h"
 #include "transport/grpc/stream_thread.h"
@@ -185,20 +184,6 @@ static udpai_cli_exit delete (contexts *self, const char *name)
     return result;
 }
 
-/* A path of the command line is of the directory that udpactl was called in. */
-static bool
-put_path(udpai_strbuf *out, udpai_str path)
-{
-    char here[4096];
-    if (path.data[0] != '/') {
-        if (!getcwd(here, sizeof(here)))
-            return false;
-        udpai_strbuf_printf(out, "%s/", here);
-    }
-    udpai_strbuf_str(out, path);
-    return true;
-}
-
 static bool
 put_addresses(udpai_strbuf *out, udpai_str list)
 {
@@ -209,7 +194,8 @@ put_addresses(udpai_strbuf *out, udpai_str list)
         bool is_path = udpai_str_starts(one, local) && one.len > local.len;
         udpai_strbuf_str(out, is_path ? local : one);
         if (is_path)
-            is_good = put_path(out, (udpai_str){one.data + local.len, one.len - local.len});
+            is_good = udpai_ctl_put_whole_path(
+                out, (udpai_str){one.data + local.len, one.len - local.len});
     }
     return is_good;
 }
@@ -239,13 +225,11 @@ set_one(udpai_cli_context *context, udpai_cli_setting setting, const char *text)
     udpai_str given = udpai_str_from(text);
     bool is_good = true;
     if (given.len && udpai_cli_setting_info_of(setting)->is_file)
-        is_good = put_path(&value, given);
+        is_good = udpai_ctl_put_whole_path(&value, given);
     else if (setting == UDPAI_CLI_SERVER || setting == UDPAI_CLI_ADMIN_ADDRESS)
         is_good = put_addresses(&value, given);
     else
         udpai_strbuf_str(&value, given);
-    if (!is_good)
-        udpai_cli_complain("the directory that udpactl was called in has no path");
     udpai_cli_exit result = is_good ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
     if (is_good && (udpai_strbuf_failed(&value) ||
                     udpai_cli_context_set(context, setting, udpai_strbuf_view(&value)) != UDPA_OK))

@@ -20,8 +20,8 @@ udpai_ctl_help_put_verbs(udpai_strbuf *out)
             udpai_strbuf_printf(out, "\n%s:\n", verb->group);
         udpai_strbuf_printf(out, "  %-10s %s\n", verb->name, verb->summary);
     }
-    udpai_strbuf_puts(out, "\n'udpactl VERB --help' describes one verb, 'udpactl --help' lists all "
-                           "options,\nshort names of types and exit statuses; see udpactl(1).\n");
+    udpai_strbuf_puts(out, "\n'udpactl VERB --help' describes a verb, 'udpactl --help' all; see "
+                           "udpactl(1).\n");
 }
 
 /* "  wait TYPE NAME...          until all who subscribe have it", and its other forms above. */

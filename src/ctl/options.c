@@ -306,6 +306,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     check_of_tool(given->conform_option, &udpai_cli_conform, given->tool, state);
     check_of_tool(given->bench_option, &udpai_cli_bench, given->tool, state);
     udpai_ctl_apply_options_check(given, state);
+    udpai_ctl_bootstrap_options_check(&given->bootstrap, given->common.command, state);
     udpai_ctl_sign_options_check(&given->sign, given->common.command, state);
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
     udpai_ctl_look_options_check(&given->look, given->common.command, state);
@@ -470,7 +471,8 @@ parse_more(int key, char *argument, struct argp_state *state)
         state->child_inputs[4] = &given->validate;
         state->child_inputs[5] = &given->common.output;
         state->child_inputs[6] = &given->apply;
-        state->child_inputs[7] = &given->common;
+        state->child_inputs[7] = &given->bootstrap;
+        state->child_inputs[8] = &given->common;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -568,6 +570,7 @@ static const struct argp_child children[] = {
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
     {&udpai_cli_output_parser, 0, NULL, 0},
     {&udpai_ctl_apply_parser, 0, "Of apply:", 3},
+    {&udpai_ctl_bootstrap_parser, 0, "Of bootstrap:", 3},
     {&udpai_cli_options_parser, 0, NULL, 0},
     {0},
 };

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/tool.h"
 #include "ctl/apply_options.h"
+#include "ctl/bootstrap_options.h"
 #include "ctl/look_options.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
@@ -48,6 +49,7 @@ typedef struct udpai_ctl_options {
     const udpai_cli_tool *tool; /* the program that the command is; NULL: it is none */
     const char *bench_option, *conform_option; /* the first one of its own options */
     udpai_ctl_apply_options apply;
+    udpai_ctl_bootstrap_options bootstrap;
     udpai_ctl_sign_options sign;
     udpai_ctl_validate_options validate;
     udpai_ctl_look_options look;

@@ -432,7 +432,7 @@ static const udpai_ctl_verb verbs[] = {
              "  --trusted AUTHORITY/KEYID=FILE\n"
              "                         a public key or certificate (PEM); may be given again\n"},
     {.name = "context",
-     .group = "Set up",
+     .group = "Set up, test and measure",
      .run = udpai_ctl_context,
      .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NO_NODE |
               UDPAI_CTL_TAKES_NOTHING,
@@ -452,6 +452,25 @@ static const udpai_ctl_verb verbs[] = {
              "  -o, --output FORMAT    of list: table, wide, json, or jsonpath=EXPRESSION\n"
              "\n"
              "Example: udpactl context set prod --server edge:18000 --ca /etc/udpa/ca.crt\n"},
+    {.name = "bootstrap",
+     .run = udpai_ctl_bootstrap_command,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .summary = "the file by which a client finds the node",
+     .usage = "bootstrap envoy|grpc [--client-id ID]",
+     .text = "Print a complete bootstrap file of an Envoy, or of the clients of gRPC, with the\n"
+             "addresses of --server. --ca, --cert and --key are the files that the client\n"
+             "opens. No node is asked.\n"
+             "\n"
+             "  --client-id ID         the client's node id (default this machine's name)\n"
+             "  --client-cluster NAME  its cluster (default: its node id)\n"
+             "  --locality REGION[/ZONE[/SUB_ZONE]]\n"
+             "                         where it is\n"
+             "  --envoy-admin HOST:PORT\n"
+             "                         where the Envoy is administered (default\n"
+             "                         127.0.0.1:9901; '' for nowhere)\n"
+             "  -o, --output FORMAT    of envoy: yaml (default), or json\n"
+             "\n"
+             "Example: udpactl --server edge:18000 bootstrap envoy --client-id envoy-1\n"},
     {.name = "completion",
      .run = udpai_ctl_completion,
      .takes = UDPAI_CTL_TAKES_NO_NODE | UDPAI_CTL_TAKES_NOTHING,
@@ -463,7 +482,6 @@ static const udpai_ctl_verb verbs[] = {
              "\n"
              "Example, in ~/.bashrc: source <(udpactl completion bash)\n"},
     {.name = "conform",
-     .group = "Test and measure",
      .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE,
      .summary = "test a server of xDS",
      .usage = "conform"},

@@ -40,7 +40,7 @@ each_verb_has_one_screen(void **state)
         assert_null(strstr(out.data + 1, "Usage: "));
         udpai_strbuf_done(&out);
     }
-    assert_int_equal(n, 35);
+    assert_int_equal(n, 36);
 }
 
 static void
