@@ -8,15 +8,26 @@
 
 #include "cli/display.h"
 #include "cli/progress_line.h"
+#include "cli/terminal.h"
 
+#define RED "\x1b[1;31m"
+#define PLAIN "\x1b[0m"
+
+static void put_line(FILE *file, const char *program, const char *format, va_list arguments)
+    UDPA_PRINTF(3, 0);
+
+/* Of a complaint, so that it is found among other lines. */
 static void
-put_line(FILE *file, const char *program, const char *colon, const char *format, va_list arguments)
-    UDPA_PRINTF(4, 0);
+put_program(FILE *file, const char *program)
+{
+    bool is_colored = udpai_cli_terminal_has_colors(fileno(file));
+    fprintf(file, "%s%s:%s ", is_colored ? RED : "", program, is_colored ? PLAIN : "");
+}
 
 /* The text is composed by the C library: without memory of ours there is still something to print.
  */
 static void
-put_line(FILE *file, const char *program, const char *colon, const char *format, va_list arguments)
+put_line(FILE *file, const char *program, const char *format, va_list arguments)
 {
     char *text = NULL;
     udpai_strbuf line = {0};
@@ -25,10 +36,9 @@ put_line(FILE *file, const char *program, const char *colon, const char *format,
     if (len >= 0)
         udpai_cli_put_text(&line, (udpai_str){text, (size_t)len});
     bool has_failed = len < 0 || udpai_strbuf_failed(&line);
-    fprintf(file, "%s%s%s\n", program, colon,
-            has_failed ? udpa_err_text(UDPA_ERR_NOMEM)
-            : len      ? line.data
-                       : "");
+    if (program)
+        put_program(file, program);
+    fprintf(file, "%s\n", has_failed ? udpa_err_text(UDPA_ERR_NOMEM) : len ? line.data : "");
     udpai_strbuf_done(&line);
     free(text);
 }
@@ -38,7 +48,7 @@ udpai_cli_print_line(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_line(stdout, "", "", format, arguments);
+    put_line(stdout, NULL, format, arguments);
     va_end(arguments);
 }
 
@@ -48,7 +58,7 @@ udpai_cli_complain(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
-    put_line(stderr, program_invocation_short_name, ": ", format, arguments);
+    put_line(stderr, program_invocation_short_name, format, arguments);
     va_end(arguments);
 }
 
@@ -64,6 +74,6 @@ udpai_cli_note(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
-    put_line(stderr, "", "", format, arguments);
+    put_line(stderr, NULL, format, arguments);
     va_end(arguments);
 }

@@ -2,7 +2,6 @@
 #include "cli/progress_line.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/display.h"
@@ -17,8 +16,7 @@ static bool is_printed;
 bool
 udpai_cli_progress_line_is_enabled(void)
 {
-    const char *kind = getenv("TERM");
-    return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
+    return udpai_cli_terminal_obeys(STDERR_FILENO);
 }
 
 /* A line that fills the terminal would move the cursor to the next one. */

@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 
-/* Is standard error a terminal, where it can be seen? */
+/* Is standard error a terminal that obeys? */
 bool udpai_cli_progress_line_is_enabled(void);
 /* Writes the line, in place of what it had before; masked, and cut so that it does not wrap. */
 void udpai_cli_progress_line_show(udpai_str text);

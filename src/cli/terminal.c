@@ -19,6 +19,20 @@ columns_of_environment(void)
     return (size_t)number;
 }
 
+bool
+udpai_cli_terminal_obeys(int descriptor)
+{
+    const char *kind = getenv("TERM");
+    return isatty(descriptor) && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
+bool
+udpai_cli_terminal_has_colors(int descriptor)
+{
+    const char *unwanted = getenv("NO_COLOR");
+    return !(unwanted && *unwanted) && udpai_cli_terminal_obeys(descriptor);
+}
+
 size_t
 udpai_cli_terminal_columns(int descriptor)
 {

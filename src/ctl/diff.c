@@ -16,6 +16,7 @@
 #include "base/percent.h"
 #include "cli/collect.h"
 #include "cli/names.h"
+#include "cli/terminal.h"
 #include "codec/convert.h"
 #include "ctl/commands.h"
 #include "ctl/input.h"
@@ -210,6 +211,57 @@ remove_folders(diffing *self)
 
 /* ---- how they differ ---- */
 
+static const char *
+color_of(const char *line)
+{
+    static const struct {
+        const char *head, *color;
+    } all[] = {{"---", "\x1b[1m"}, {"+++", "\x1b[1m"}, {"diff ", "\x1b[1m"},
+               {"@@", "\x1b[36m"}, {"-", "\x1b[31m"},  {"+", "\x1b[32m"}};
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
+        if (strncmp(line, all[i].head, strlen(all[i].head)) == 0)
+            return all[i].color;
+    return NULL;
+}
+
+/* Copies what diff prints to the terminal. Not all programs of that name have colors. */
+static void
+print_colored(int from)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t len;
+    FILE *file = fdopen(from, "r");
+    while (file && (len = getline(&line, &size, file)) > 0) {
+        const char *color = color_of(line);
+        line[strcspn(line, "\n")] = '\0';
+        printf("%s%s%s\n", color ? color : "", line, color ? "\x1b[0m" : "");
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    else
+        (void)close(from);
+}
+
+/* @p to: what its standard output is; -1: ours. */
+static int
+start(const diffing *self, char **arguments, int to, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    int number = posix_spawn_file_actions_init(&actions);
+    if (number != 0)
+        return number;
+    number = posix_spawn_file_actions_addchdir_np(&actions, self->folder);
+    if (number == 0 && to >= 0)
+        number = posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+    if (number == 0)
+        number = posix_spawnp(ret_pid, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return number;
+}
+
 /* By a shell, if a program was chosen, since it may have arguments. */
 static void
 show(diffing *self)
@@ -220,17 +272,17 @@ show(diffing *self)
          *chosen[] = {shell, command, script, node, files, NULL};
     const char *program = getenv(PROGRAM_VARIABLE);
     char **arguments = program && *program ? chosen : usual;
+    int pipe_ends[] = {-1, -1}, status = 0;
     pid_t pid = -1;
-    int status = 0;
-    posix_spawn_file_actions_t actions;
     (void)fflush(stdout);
-    int number = posix_spawn_file_actions_init(&actions);
-    if (number == 0) {
-        number = posix_spawn_file_actions_addchdir_np(&actions, self->folder);
-        if (number == 0)
-            number = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
-        posix_spawn_file_actions_destroy(&actions);
-    }
+    if (arguments == usual && udpai_cli_terminal_has_colors(STDOUT_FILENO) &&
+        pipe2(pipe_ends, O_CLOEXEC) != 0)
+        pipe_ends[0] = pipe_ends[1] = -1; /* then without */
+    int number = start(self, arguments, pipe_ends[1], &pid);
+    if (pipe_ends[1] >= 0)
+        (void)close(pipe_ends[1]);
+    if (pipe_ends[0] >= 0)
+        print_colored(pipe_ends[0]);
     if (number != 0) {
         fail(self,
              arguments == usual ? "diff cannot be run: install the package diffutils"

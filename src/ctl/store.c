@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/display.h"
+#include "cli/progress_line.h"
 #include "ctl/commands.h"
 #include "ctl/http.h"
 
@@ -105,10 +105,13 @@ ask(const udpai_ctl_options *options, const char *body, progress *ret_progress)
 }
 
 static void
-show(const progress *now, bool is_terminal)
+show(const progress *now)
 {
-    if (is_terminal)
-        fprintf(stderr, "\r%llu secrets, %llu encrypted anew ", now->n_secrets, now->n_sealed);
+    udpai_strbuf text = {0};
+    udpai_strbuf_printf(&text, "%llu secrets, %llu encrypted anew", now->n_secrets, now->n_sealed);
+    if (!udpai_strbuf_failed(&text))
+        udpai_cli_progress_line_show(udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
 }
 
 static udpai_cli_exit
@@ -132,16 +135,14 @@ static udpai_cli_exit
 reseal(const udpai_ctl_options *options)
 {
     static const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
-    bool is_terminal = isatty(STDERR_FILENO);
     progress now = {0};
     udpai_cli_exit result = ask(options, "{}", &now);
     while (result == UDPAI_CLI_GOOD && strcmp(now.state, "running") == 0) {
-        show(&now, is_terminal);
+        show(&now);
         nanosleep(&pause, NULL);
         result = ask(options, "{\"look\": true}", &now);
     }
-    if (is_terminal)
-        fprintf(stderr, "\r\033[K");
+    udpai_cli_progress_line_clear();
     return result == UDPAI_CLI_GOOD ? print_end(&now) : result;
 }
 

@@ -151,8 +151,7 @@ show(watching *self)
 static bool
 is_terminal(const udpai_ctl_options *options)
 {
-    const char *kind = getenv("TERM");
-    return !options->look.is_once && isatty(STDOUT_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
+    return !options->look.is_once && udpai_cli_terminal_obeys(STDOUT_FILENO);
 }
 
 /* Blocks of what is put together here. */
