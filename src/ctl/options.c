@@ -400,8 +400,8 @@ check(udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "give a command: 'udpactl help' lists them");
     const udpai_ctl_verb *verb = udpai_ctl_verb_find(given->common.command);
     /* Each command takes the options of the connection, so that a shell can have them in an alias;
-     * those that ask no node ignore them. */
-    if (!verb || !(verb->takes & UDPAI_CTL_TAKES_NO_NODE))
+     * those that ask no node ignore them, and a program of its own checks them itself. */
+    if (!given->tool && !(verb && verb->takes & UDPAI_CTL_TAKES_NO_NODE))
         udpai_cli_connection_check(&given->common, state);
     if (!verb || !(verb->takes & UDPAI_CTL_TAKES_NOTHING))
         udpai_cli_names_check(&given->common, state);

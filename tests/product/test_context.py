@@ -77,6 +77,11 @@ def check_use(ctl, address):
     check('a namespace of the environment goes before it', ctl('get', STRING, UDPACTL_NAMESPACE='com.other')[1] == '')
     check('  one of the command line before that',
           'com.acme/x' in ctl('get', STRING, '-n', 'com.acme', UDPACTL_NAMESPACE='com.other')[1])
+    for what, arguments, variables in (
+            ('a namespace', ('--node-id', 'x'), {'UDPACTL_NAMESPACE': 'com.acme'}),
+            ('a node id', ('-n', 'com.acme'), {'UDPACTL_NODE_ID': 'x'})):
+        status, _, errors = ctl('apply', '-f', '-', '--prune', *arguments, text=text, **variables)
+        check(f'{what} of the environment removes nothing', status == MISTAKE and '--prune needs' in errors, errors)
     check('verbs that have none ignore it', ctl('status')[0] == GOOD and ctl('get', '--all', '-o', 'yaml')[0] == GOOD)
     check('without a context the node has its own namespace',
           ctl('--context', '', '--server', address, 'get', STRING, 'x')[2].startswith("udpactl: there is no"))
@@ -117,6 +122,9 @@ def check_key(ctl):
         check(f'a key of mode {mode:o} is{"" if is_wide else " not"} warned of',
               (f'warning: others than its owner and its group have rights for the private key {key} (mode 0{mode:o})'
                in errors) == is_wide, errors)
+    key.chmod(0o644)
+    _, _, errors = ctl('bench', '--context', '', '--server', '127.0.0.1:1', '--ca', 'ca.crt', '--cert', 'me.crt', '--key', key)
+    check('  once', errors.count('warning: ') == 1, errors)
 
 
 def check_file(ctl):
