@@ -64,6 +64,20 @@ udpai_held_because(udpai_source *source, udpai_str type_url, const char *why)
     }
 }
 
+const char *
+udpai_held_why(const udpai_sources *sources, const udpai_origin *origin, udpai_str type_url)
+{
+    const udpai_source *source = udpai_sources_of_origin(sources, origin);
+    if (!source)
+        return UDPAI_HELD_TOO_MANY; /* a directory has no other reason */
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, const udpai_scope, in_source);
+        if (scope->held_why && udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            return scope->held_why;
+    }
+    return NULL;
+}
+
 /* What was named again or accepted, and is held later, is logged as any other. */
 static void
 note_let_go(udpai_source *source)

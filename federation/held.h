@@ -14,6 +14,9 @@
 
 /* Why more of the type may be held from now on. */
 void udpai_held_because(udpai_source *source, udpai_str type_url, const char *why);
+/* Why some of the type are held of this origin; static. NULL: it is not known any more. */
+const char *
+udpai_held_why(const udpai_sources *sources, const udpai_origin *origin, udpai_str type_url);
 /* How many are held of the type is logged once, and again when there are more, for this reason if
  * it is not NULL. True: it was. */
 bool udpai_held_log(udpai_source *source, udpai_str type_url, const char *more_because);

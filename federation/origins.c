@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "federation/freezes.h"
+#include "federation/held.h"
 #include "federation/node_internal.h"
 #include "session/status.h"
 #include "store/freeze.h"
@@ -13,6 +14,16 @@ struct description {
     const udpa_error *frozen; /* NULL: no change of it waits */
     udpai_proto_writer *writer;
 };
+
+static void
+put_hold(udpai_proto_writer *writer, const udpai_node *node, const udpai_contribution *contribution)
+{
+    const char *why = udpai_held_why(node->parts.sources, contribution->origin,
+                                     udpai_resource_type_url(contribution->resource));
+    udpai_proto_put_varint(writer, 12, true);
+    if (why)
+        udpai_proto_put_bytes(writer, 13, udpai_str_from(why));
+}
 
 static void
 put_contribution(udpai_proto_writer *writer,
@@ -34,6 +45,8 @@ put_contribution(udpai_proto_writer *writer,
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++)
         udpai_proto_put_bytes(writer, 10, udpai_resource_hop(resource, i).node_id);
     udpai_proto_put_varint_opt(writer, 11, udpai_resource_value(resource).len);
+    if (contribution->absence == UDPAI_ABSENCE_HELD)
+        put_hold(writer, node, contribution);
 }
 
 static bool

@@ -2,8 +2,10 @@
 #include "cli/explanation.h"
 
 #include "base/alloc.h"
+#include "base/proto.h"
 #include "cli/display.h"
 #include "cli/node_status.h"
+#include "model/name.h"
 #include "model/resource.h"
 #include "model/types.h"
 #include "session/access_question.h"
@@ -14,6 +16,8 @@ typedef Udpa__Status__V1__Contribution contribution_message;
 typedef Udpa__Status__V1__SessionAcknowledgement session_message;
 typedef Udpa__Status__V1__AcknowledgementStatus status_message;
 typedef Udpa__Status__V1__SourceStatus source_message;
+typedef Udpa__Status__V1__SessionStatus stream_message;
+typedef Udpa__Status__V1__ReplicaStatus replica_message;
 
 /* ---- asking ---- */
 
@@ -32,8 +36,7 @@ udpai_cli_explanation_done(udpai_cli_explanation *self)
     if (self->access)
         udpa__status__v1__access_status__free_unpacked(self->access, NULL);
     udpai_cli_awaited_done(&self->acknowledgements);
-    udpai_strbuf_done(&self->waits);
-    udpai_strbuf_done(&self->rejecting);
+    udpai_cli_explanation_forget_status(self);
     *self = (udpai_cli_explanation){0};
 }
 
@@ -128,6 +131,82 @@ take_source(udpai_cli_explanation *self, udpai_str bytes)
     return UDPA_OK;
 }
 
+/* Fields of a SessionStatus. */
+enum {
+    SESSION_ID = 1,
+    SESSION_ADDRESS = 3,
+    SESSION_IDENTITY = 4,
+    SESSION_NODE_ID = 5,
+};
+
+static bool
+is_field(udpai_str session, uint32_t number, const char *text)
+{
+    return udpai_str_eq(udpai_proto_last_bytes(session, number), udpai_str_from(text));
+}
+
+/* Of a stream of the client; of several the one that subscribes to it. Few of a node's many streams
+ * are unpacked for that. */
+static bool
+is_of_client(const udpai_cli_explanation *self, udpai_str bytes)
+{
+    const session_message *session = udpai_cli_explanation_session(self);
+    if (session && is_field(bytes, SESSION_ID, session->id))
+        return true;
+    return !self->group && self->client &&
+           (is_field(bytes, SESSION_NODE_ID, self->client) ||
+            is_field(bytes, SESSION_IDENTITY, self->client) ||
+            is_field(bytes, SESSION_ADDRESS, self->client));
+}
+
+static udpa_err
+take_stream(udpai_cli_explanation *self, udpai_str bytes)
+{
+    if (!is_of_client(self, bytes))
+        return UDPA_OK;
+    stream_message *stream =
+        udpa__status__v1__session_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    if (!stream)
+        return UDPA_ERR_MALFORMED;
+    bool is_one = stream->n_namespaces && !*stream->source;
+    stream_message *other = is_one ? self->group : stream;
+    if (is_one)
+        self->group = stream;
+    if (other)
+        udpa__status__v1__session_status__free_unpacked(other, NULL);
+    return UDPA_OK;
+}
+
+static udpa_err
+take_replica(udpai_cli_explanation *self, udpai_str bytes)
+{
+    replica_message *replica =
+        udpa__status__v1__replica_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    if (!replica)
+        return UDPA_ERR_MALFORMED;
+    bool is_held =
+        replica->is_own && replica->state == UDPA__STATUS__V1__REPLICA_STATUS__STATE__HELD;
+    replica_message *other = is_held ? self->replica : replica;
+    if (is_held)
+        self->replica = replica;
+    if (other)
+        udpa__status__v1__replica_status__free_unpacked(other, NULL);
+    return UDPA_OK;
+}
+
+void
+udpai_cli_explanation_forget_status(udpai_cli_explanation *self)
+{
+    udpai_strbuf_done(&self->waits);
+    udpai_strbuf_done(&self->rejecting);
+    if (self->group)
+        udpa__status__v1__session_status__free_unpacked(self->group, NULL);
+    if (self->replica)
+        udpa__status__v1__replica_status__free_unpacked(self->replica, NULL);
+    self->group = NULL;
+    self->replica = NULL;
+}
+
 udpa_err
 udpai_cli_explanation_take(udpai_cli_explanation *self, const udpa_resource *answer)
 {
@@ -142,6 +221,10 @@ udpai_cli_explanation_take(udpai_cli_explanation *self, const udpa_resource *ans
         return take_node(self, answer);
     if (udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS)))
         return take_source(self, bytes);
+    if (udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SESSION_STATUS)))
+        return take_stream(self, bytes);
+    if (udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS)))
+        return take_replica(self, bytes);
     return UDPA_OK;
 }
 
@@ -187,6 +270,16 @@ udpai_cli_explanation_session(const udpai_cli_explanation *self)
         if (is_called(status->sessions[i], udpai_str_from(self->client)))
             return status->sessions[i];
     return NULL;
+}
+
+bool
+udpai_cli_explanation_is_in_group(const udpai_cli_explanation *self)
+{
+    for (size_t i = 0; i < self->group->n_namespaces; i++)
+        if (udpai_prefix_covers(udpai_str_from(self->group->namespaces[i]),
+                                udpai_str_from(self->name)))
+            return true;
+    return false;
 }
 
 /* ---- why a contribution is what it is: by the rules of the store ---- */
@@ -248,6 +341,38 @@ udpai_cli_put_explanation_path(udpai_strbuf *out, const contribution_message *it
         udpai_strbuf_printf(out, "%s%s", i ? " > " : "", it->way[i]);
 }
 
+/* By what name 'udpactl sources' knows an origin: "source:NAME", "path:DIRECTORY". */
+static const char *
+name_of(const char *origin)
+{
+    const char *colon = strchr(origin, ':');
+    return colon ? colon + 1 : origin;
+}
+
+static void
+put_hold(udpai_strbuf *out, const contribution_message *it)
+{
+    const udpai_str name = udpai_str_from(name_of(it->origin));
+    udpai_strbuf_puts(out, "; it is held: ");
+    udpai_cli_put_text(out, name);
+    udpai_strbuf_puts(out, " does not name it any more, and has not removed it");
+    if (*it->held_because) {
+        udpai_strbuf_puts(out, ": ");
+        udpai_cli_put_text(out, udpai_str_from(it->held_because));
+    }
+    udpai_strbuf_puts(out, "; if it is meant to be removed: udpactl sources accept ");
+    udpai_cli_put_text(out, name);
+}
+
+static void
+put_held_replica(udpai_strbuf *out, const replica_message *replica)
+{
+    udpai_strbuf_puts(out, "; this replica is held, and accepts no change: ");
+    udpai_cli_put_text(out,
+                       udpai_str_from(*replica->reason ? replica->reason : "no reason is known"));
+    udpai_strbuf_puts(out, "; see 'udpactl store status'");
+}
+
 static void
 put_served(udpai_strbuf *out, const udpai_cli_explanation *self)
 {
@@ -266,6 +391,8 @@ put_served(udpai_strbuf *out, const udpai_cli_explanation *self)
         udpai_strbuf_puts(out, ", which came by ");
         udpai_cli_put_explanation_path(out, effective);
     }
+    if (effective && effective->held)
+        put_hold(out, effective);
 }
 
 /* Between two texts, if there are any. */
@@ -305,6 +432,26 @@ udpai_cli_put_explanation_fact(udpai_strbuf *out, const udpai_cli_explanation *s
         udpai_strbuf_puts(out, "; a change waits: ");
         udpai_cli_put_text(out, udpai_str_from(self->origins->frozen));
     }
+    if (self->replica)
+        put_held_replica(out, self->replica);
+}
+
+/* A node without audiences has one group, without a name: it is of interest where it decides. */
+static void
+put_group(udpai_strbuf *out, const udpai_cli_explanation *self)
+{
+    const stream_message *group = self->group;
+    bool is_in = group && udpai_cli_explanation_is_in_group(self);
+    if (!group || (is_in && !*group->audience))
+        return;
+    udpai_strbuf_puts(out, *group->audience ? "; its client group '" : "; it");
+    udpai_cli_put_text(out, udpai_str_from(group->audience));
+    udpai_strbuf_puts(out, *group->audience ? "'" : "");
+    udpai_strbuf_puts(out, is_in ? " sees it" : " does not see this namespace, but ");
+    for (size_t i = 0; !is_in && i < group->n_namespaces; i++) {
+        udpai_strbuf_puts(out, i ? ", " : "");
+        udpai_cli_put_text(out, udpai_str_from(group->namespaces[i]));
+    }
 }
 
 static void
@@ -337,5 +484,6 @@ udpai_cli_put_explanation_client(udpai_strbuf *out, const udpai_cli_explanation 
         udpai_strbuf_puts(out, ": ");
         udpai_cli_put_text(out, udpai_str_from(session->message));
     }
+    put_group(out, self);
     put_access(out, self);
 }

@@ -15,6 +15,8 @@ typedef struct udpai_cli_explanation {
     Udpa__Status__V1__OriginsStatus *origins; /* NULL: not answered; so are those below */
     udpai_cli_awaited_list acknowledgements;  /* of the one */
     Udpa__Status__V1__AccessStatus *access;   /* of the client */
+    Udpa__Status__V1__SessionStatus *group;   /* of the client; NULL: it has no stream here, too */
+    Udpa__Status__V1__ReplicaStatus *replica; /* that is held; NULL: there is none, too */
     udpai_strbuf waits;     /* the sources that the node waits for; empty: for none */
     udpai_strbuf rejecting; /* those of which the node has rejected something; empty: none */
 } udpai_cli_explanation;
@@ -33,8 +35,12 @@ udpa_err udpai_cli_explanation_ask_origins(const udpai_cli_explanation *self,
 udpa_err udpai_cli_explanation_ask_access(const udpai_cli_explanation *self,
                                           char **ret_question,
                                           udpa_error **ret_error);
-/* Takes the answer to a question, or a NodeStatus or SourceStatus; other types are passed over. */
+/* Takes the answer to a question, or a status of the node, of a source, session or replica; other
+ * types are passed over. Sessions are looked at once the acknowledgements are known. */
 udpa_err udpai_cli_explanation_take(udpai_cli_explanation *self, const udpa_resource *answer);
+
+/* The status of node, sources, sessions and replicas: it is to be taken anew. */
+void udpai_cli_explanation_forget_status(udpai_cli_explanation *self);
 
 /* ---- what is so ---- */
 
@@ -45,6 +51,8 @@ udpai_cli_explanation_status(const udpai_cli_explanation *self);
 /* Why a contribution is effective, or is not: by the rules of the store. Static. */
 const char *udpai_cli_explanation_why(const udpai_cli_explanation *self,
                                       const Udpa__Status__V1__Contribution *contribution);
+/* Do the namespaces that the client sees have it? Of one whose group is known. */
+bool udpai_cli_explanation_is_in_group(const udpai_cli_explanation *self);
 /* Sentences without a subject and an end: whether it is served; and of the client. */
 void udpai_cli_put_explanation_fact(udpai_strbuf *out, const udpai_cli_explanation *self);
 void udpai_cli_put_explanation_client(udpai_strbuf *out, const udpai_cli_explanation *self);

@@ -47,6 +47,8 @@ put_contribution(udpai_strbuf *out,
     put_truth(out, "isEligible", it->eligible);
     put_truth(out, "isSuperseded", it->superseded);
     put_truth(out, "isSigned", it->is_signed);
+    put_truth(out, "isHeld", it->held);
+    put_field(out, "heldBecause", udpai_str_from(it->held_because));
     udpai_strbuf_printf(out, "\"sizeBytes\":%llu,\"isEffective\":%s}",
                         (unsigned long long)it->size_bytes, it->effective ? "true" : "false");
     out->failed |= udpai_strbuf_failed(&path);
@@ -67,12 +69,28 @@ put_access(udpai_strbuf *out, const udpai_cli_explanation *self)
 }
 
 static void
+put_group(udpai_strbuf *out, const udpai_cli_explanation *self)
+{
+    udpai_strbuf_puts(out, "\"clientGroup\":{");
+    put_field(out, "name", udpai_str_from(self->group->audience));
+    udpai_strbuf_puts(out, "\"namespaces\":[");
+    for (size_t i = 0; i < self->group->n_namespaces; i++) {
+        udpai_strbuf_puts(out, i ? "," : "");
+        udpai_json_put_string(out, udpai_str_from(self->group->namespaces[i]));
+    }
+    udpai_strbuf_printf(out, "],\"isVisible\":%s},",
+                        udpai_cli_explanation_is_in_group(self) ? "true" : "false");
+}
+
+static void
 put_client(udpai_strbuf *out, const udpai_cli_explanation *self)
 {
     const Udpa__Status__V1__SessionAcknowledgement *session = udpai_cli_explanation_session(self);
     put_field(out, "client", udpai_str_from(self->client));
     put_sentence(out, "clientFact", self, udpai_cli_put_explanation_client);
     put_field(out, "clientSession", udpai_str_from(session ? session->id : ""));
+    if (self->group)
+        put_group(out, self);
     if (self->access)
         put_access(out, self);
 }
@@ -90,6 +108,7 @@ udpai_cli_put_explanation_json(udpai_strbuf *out, const udpai_cli_explanation *s
     put_field(out, "waitsFor", udpai_strbuf_view(&self->waits));
     put_field(out, "rejectedOf", is_served ? (udpai_str){0} : udpai_strbuf_view(&self->rejecting));
     put_field(out, "frozen", udpai_str_from(origins ? origins->frozen : ""));
+    put_field(out, "replicaHeld", udpai_str_from(self->replica ? self->replica->reason : ""));
     if (self->client)
         put_client(out, self);
     udpai_strbuf_puts(out, "\"contributions\":[");

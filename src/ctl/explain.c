@@ -74,14 +74,27 @@ ask_for_access(udpai_cli *cli, udpai_cli_explanation *explained)
     return ask_for(cli, UDPAI_ACCESS_TYPE, question, error, explained);
 }
 
+static udpa_err
+request_status(const udpai_cli_explanation *explained, udpai_cli_requests *requests)
+{
+    udpa_err err = udpai_cli_request_status("NodeStatus", requests);
+    if (err == UDPA_OK)
+        err = udpai_cli_request_status("ReplicaStatus", requests);
+    if (err == UDPA_OK && !udpai_cli_explanation_is_served(explained))
+        err = udpai_cli_request_status("SourceStatus", requests);
+    if (err == UDPA_OK && explained->client)
+        err = udpai_cli_request_status("SessionStatus", requests);
+    return err;
+}
+
 /* What of it is not known is left out. */
 static void
-ask_for_status(udpai_cli *cli, const char *kind, udpai_cli_explanation *explained)
+ask_for_status(udpai_cli *cli, udpai_cli_explanation *explained)
 {
     udpai_cli_requests requests = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    if (udpai_cli_request_status(kind, &requests) == UDPA_OK)
+    if (request_status(explained, &requests) == UDPA_OK)
         (void)udpai_cli_collect(cli, &requests, &found);
     UDPAI_AUTO_FREE udpa_resource **all = udpai_cli_found_sorted(&found);
     for (size_t i = 0; all && i < udpai_cli_found_size(&found); i++)
@@ -119,9 +132,7 @@ ask(udpai_cli *cli, udpai_cli_requests *requests, udpai_cli_explanation *explain
     if (result == UDPAI_CLI_GOOD)
         result = ask_for_access(cli, explained);
     if (result == UDPAI_CLI_GOOD && !cli->options->is_xds)
-        ask_for_status(cli, "NodeStatus", explained);
-    if (result == UDPAI_CLI_GOOD && !udpai_cli_explanation_is_served(explained))
-        ask_for_status(cli, "SourceStatus", explained);
+        ask_for_status(cli, explained);
     return result;
 }
 

@@ -4,6 +4,14 @@
 #include "cli/names.h"
 #include "ctl/awaited_view.h"
 
+static const char *
+is_of(const Udpa__Status__V1__Contribution *it)
+{
+    if (it->held)
+        return it->effective ? "effective, held" : "shadowed, held";
+    return it->effective ? "effective" : "shadowed";
+}
+
 static void
 put_contributions(udpai_strbuf *out,
                   udpai_cli_layout *layout,
@@ -22,7 +30,7 @@ put_contributions(udpai_strbuf *out,
         udpai_cli_table_add_text(&table, it->authority);
         udpai_cli_table_add_version(&table, udpai_str_from(it->version));
         udpai_cli_table_add_number(&table, it->generation);
-        udpai_cli_table_add_text(&table, it->effective ? "effective" : "shadowed");
+        udpai_cli_table_add_text(&table, is_of(it));
         udpai_cli_table_add_text(&table, udpai_cli_explanation_why(explained, it));
     }
     udpai_strbuf_putc(out, '\n');

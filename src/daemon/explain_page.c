@@ -22,8 +22,10 @@ enum {
     ORIGINS,
     NODE,
     SOURCES,
+    REPLICAS,
     RESOURCE, /* so that the node asks its sources for it: what they lack is in its status, too */
-    ACCESS    /* of a client, once the others are there */
+    SESSIONS, /* of a client … */
+    ACCESS    /* … and this once the others are there */
 };
 
 typedef struct question {
@@ -108,8 +110,7 @@ check_client(const question *self, udpa_error **ret_error)
 static void
 take(question *self)
 {
-    udpai_strbuf_done(&self->about.waits);
-    udpai_strbuf_done(&self->about.rejecting);
+    udpai_cli_explanation_forget_status(&self->about);
     for (size_t i = 0; i < self->base.n_parts; i++) {
         udpai_gathering *part = &self->base.parts[i];
         udpai_gathering_sort(part);
@@ -138,7 +139,8 @@ static bool
 is_all(udpai_page_question *base)
 {
     question *self = question_of(base);
-    if (!udpai_page_question_has(base, RESOURCE))
+    if (!udpai_page_question_has(base, RESOURCE) ||
+        (self->about.client && !base->parts[SESSIONS].is_complete))
         return false;
     take(self);
     return has_access(self) && (base->parts[RESOURCE].is_complete || self->about.waits.len);
@@ -216,6 +218,10 @@ udpai_explain_page_read(udpai_page_questions *questions,
     if (err == UDPA_OK)
         err = udpai_page_question_gather_own(base, UDPAI_TYPE_SOURCE_STATUS, ret_error);
     if (err == UDPA_OK)
+        err = udpai_page_question_gather_own(base, UDPAI_TYPE_REPLICA_STATUS, ret_error);
+    if (err == UDPA_OK)
         err = ask_resource(self, ret_error);
+    if (err == UDPA_OK && self->about.client)
+        err = udpai_page_question_gather_own(base, UDPAI_TYPE_SESSION_STATUS, ret_error);
     return udpai_page_question_wait(base, err);
 }

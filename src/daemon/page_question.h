@@ -12,7 +12,7 @@
 #define UDPAI_PAGE_QUESTION_WAIT_MS 3000
 /* That wait at a time; one more is UDPA_ERR_UNAVAILABLE. */
 #define UDPAI_PAGE_QUESTIONS_MAX 16
-#define UDPAI_PAGE_QUESTION_PARTS 6
+#define UDPAI_PAGE_QUESTION_PARTS 8
 
 typedef struct udpai_page_question udpai_page_question;
 

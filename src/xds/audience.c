@@ -15,6 +15,11 @@ enum { /* field numbers of maps */
     PARAMS_PARAMS = 1,
 };
 
+enum { /* field numbers in SessionStatus */
+    AUDIENCE = 11,
+    NAMESPACES = 16,
+};
+
 /* ---- patterns ---- */
 
 static bool
@@ -185,4 +190,15 @@ udpai_xds_audience_choose(udpai_xds_audience *audiences,
             node_matches(&audiences[i].match, parts))
             return &audiences[i];
     return NULL;
+}
+
+/* ---- in the status ---- */
+
+void
+udpai_xds_audience_put(udpai_proto_writer *writer, const udpai_xds_audience *audience)
+{
+    udpai_proto_put_bytes_opt(writer, AUDIENCE, audience->name);
+    udpai_proto_put_bytes(writer, NAMESPACES, audience->default_namespace);
+    for (size_t i = 0; i < audience->n_namespaces; i++)
+        udpai_proto_put_bytes(writer, NAMESPACES, audience->namespaces[i]);
 }

@@ -6,6 +6,7 @@
 #ifndef UDPAI_XDS_AUDIENCE_H
 #define UDPAI_XDS_AUDIENCE_H
 
+#include "base/proto.h"
 #include "fanout/body.h"
 #include "model/identity.h"
 #include "model/node_info.h"
@@ -104,5 +105,7 @@ struct udpai_xds_audience {
 
 /* To be called when the fields above the renderers are filled in; fills in those. */
 void udpai_xds_audience_init(udpai_xds_audience *audience);
+/* As fields of the SessionStatus of its client. */
+void udpai_xds_audience_put(udpai_proto_writer *writer, const udpai_xds_audience *audience);
 
 #endif

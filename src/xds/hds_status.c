@@ -4,7 +4,6 @@
 #include "xds/hds_internal.h"
 
 enum { /* field numbers in SessionStatus */
-    AUDIENCE = 11,
     UNASKED = 13,
     PUBLISH_ERROR = 14,
 };
@@ -15,7 +14,7 @@ put(udpai_proto_writer *writer, const void *what)
     const udpai_hds *hds = what;
     udpai_status_put_session(writer, &hds->session, hds->peer, hds->n_received);
     if (hds->belonging.audience)
-        udpai_proto_put_bytes_opt(writer, AUDIENCE, hds->belonging.audience->name);
+        udpai_xds_audience_put(writer, hds->belonging.audience);
     udpai_proto_put_varint_opt(writer, UNASKED, hds->n_unasked);
     if (hds->last_error)
         udpai_proto_put_bytes(writer, PUBLISH_ERROR,

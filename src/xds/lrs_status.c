@@ -4,10 +4,7 @@
 #include "wire/entry.h"
 #include "xds/lrs_internal.h"
 
-enum { /* field numbers in SessionStatus */
-    AUDIENCE = 11,
-    LOAD_REPORTING = 20,
-};
+#define LOAD_REPORTING 20 /* field number in SessionStatus */
 
 enum { /* in LoadReportingStatus */
     ALL_CLUSTERS = 1,
@@ -47,7 +44,7 @@ put(udpai_proto_writer *writer, const void *what)
     const udpai_lrs *lrs = what;
     udpai_status_put_session(writer, &lrs->session, lrs->peer, lrs->n_received);
     if (lrs->belonging.audience)
-        udpai_proto_put_bytes_opt(writer, AUDIENCE, lrs->belonging.audience->name);
+        udpai_xds_audience_put(writer, lrs->belonging.audience);
     udpai_proto_writer size = {0};
     put_reporting(&size, lrs);
     udpai_proto_put_head(writer, LOAD_REPORTING, size.size);

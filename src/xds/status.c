@@ -3,8 +3,6 @@
 #include "session/status.h"
 #include "xds/xds_internal.h"
 
-#define AUDIENCE 11 /* field number in SessionStatus */
-
 static udpai_str
 version_of(bool is_there, const char version[UDPAI_CONTENT_HASH_HEX])
 {
@@ -51,7 +49,7 @@ put(udpai_proto_writer *writer, const void *what)
     const udpai_xds *xds = what;
     udpai_status_put_session(writer, &xds->session, xds->peer, 0);
     if (xds->audience)
-        udpai_proto_put_bytes_opt(writer, AUDIENCE, xds->audience->name);
+        udpai_xds_audience_put(writer, xds->audience);
     for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++)
         put_subscription(writer, xds->subscriber.subscriptions.items[i]);
 }

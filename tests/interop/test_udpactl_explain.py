@@ -84,6 +84,34 @@ def check_clients(test, ctl, node, folder):
         client.close()
 
 
+def check_groups(test):
+    """A real session of each group: what the others have it does not see."""
+    path = test.work / 'groups.json'
+    path.write_text(json.dumps({'audiences': [
+        {'name': 'shops', 'match': {'node_ids': ['shop-*']}, 'default_namespace': 'com.shop'},
+        {'name': 'banks', 'default_namespace': 'com.bank'}]}), encoding='utf-8')
+    node = interop.Node(test, 'groups', bootstrap=path)
+    ctl = Ctl(test, node)
+    ctl('apply', '-n', 'com.shop', '-f', write_cluster(test, 'shop.json', 'web', '1s'))
+    ctl('apply', '-n', 'com.bank', '-f', write_cluster(test, 'bank.json', 'vault', '1s'))
+    clients = [Client(node.address, 'shop-1', True), Client(node.address, 'bank-1', False)]
+    for client in clients:
+        client.answer(client.take())
+    wait_for('its answer', lambda: explained(ctl, '-n', 'com.shop', 'web', '--for', 'shop-1')['clientFact'].startswith('has it'))
+    text = ctl('explain', 'cluster', '-n', 'com.shop', 'web', '--for', 'shop-1')
+    check(f'its group sees it: {text}', re.search("^client shop-1 has it; its client group 'shops' sees it; ", text, re.M))
+    text = ctl('explain', 'cluster', '-n', 'com.shop', 'web', '--for', 'bank-1')
+    check(f'that of the other does not: {text}', re.search(
+        "^client bank-1 does not subscribe to it; its client group 'banks' does not see this namespace, but com.bank; ",
+        text, re.M))
+    said = explained(ctl, '-n', 'com.bank', 'vault', '--for', 'bank-1')
+    check(f'as JSON: {said["clientGroup"]}', said['clientGroup'] == {
+        'name': 'banks', 'namespaces': ['com.bank'], 'isVisible': True})
+    for client in clients:
+        client.close()
+    node.stop()
+
+
 def body(test):
     core = interop.Node(test, 'core')
     node, folder = start_node(test, core.address)
@@ -94,6 +122,7 @@ def body(test):
     check(f'what is missing is told: {err}', 'explain takes a type and a name' in err and not out)
     node.stop()
     core.stop()
+    check_groups(test)
 
 
 if __name__ == '__main__':

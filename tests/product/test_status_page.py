@@ -239,6 +239,60 @@ def check_held(test, node, upper, core):
                                          for one in source['resource'].get('types', [])))
     found = explained(node, 'local/held', 'good', '--timeout', '1')
     check('it is served', found['isServed'] and found['clientFact'].startswith('has it'), found)
+    why = 'its store is not the one that it had before'
+    check('it is held, and why, and what to do', [(one['isHeld'], one['heldBecause']) for one in found['contributions']] ==
+          [(True, why)] and found['fact'].endswith(f'; it is held: upper does not name it any more, and has not removed it: {why}; '
+                                                   'if it is meant to be removed: udpactl sources accept upper'), found)
+    found = explained(node, 'local/other')
+    check('that one is not', not found['contributions'][0]['isHeld'] and 'held' not in found['fact'], found)
+    node.ctl('sources', 'accept', 'upper')
+    wait_for('its end', lambda: not node.json('/explain', type=STRING, name='local/held')['isServed'])
+
+
+def check_held_files(test):
+    """A directory that has lost most of what it had: as a source."""
+    folder = test.work / 'lost'
+    folder.mkdir()
+    for i in range(20):
+        (folder / f'{i}.yaml').write_text(resource_of(f'local/{i}', '1'))
+    node = Node(test, 'files', '--resources', folder)
+    wait_for('all', lambda: node.json('/explain', type=STRING, name='local/19')['isServed'])
+    for i in range(1, 20):
+        (folder / f'{i}.yaml').unlink()
+    wait_for('what is held', lambda: node.json('/explain', type=STRING, name='local/19')['contributions'][0]['isHeld'])
+    found = explained(node, 'local/19')
+    check('why, and what to do', found['contributions'][0]['heldBecause'] == 'more is missing at once than max_withdrawal allows' and
+          found['fact'].endswith(f'udpactl sources accept {folder}'), found)
+    check('what is there is not held', not explained(node, 'local/0')['contributions'][0]['isHeld'])
+    node.ctl('sources', 'accept', folder)
+    wait_for('its end', lambda: not node.json('/explain', type=STRING, name='local/19')['isServed'])
+
+
+def check_groups(test):
+    """What a client group does not see its clients do not get, whatever else is right."""
+    node = Node(test, 'groups', audiences=[
+        {'name': 'shops', 'match': {'node_ids': ['shop-*']}, 'default_namespace': 'com.shop', 'namespaces': ['com.common']},
+        {'name': 'each', 'default_namespace': 'com.each/{node_id}'}])
+    for name in ('com.shop/a', 'com.common/a', 'com.each/one/a'):
+        node.ctl('apply', '-f', '-', text=resource_of(name, '1'))
+    clients = [Client(node.address, name, f'type.googleapis.com/{STRING}') for name in ('shop-1', 'one')]
+    clients[0].reject('no')
+
+    def group_of(name, client):
+        wait_for('its session', lambda: 'clientGroup' in node.json('/explain', type=STRING, name=name, **{'for': client}))
+        found = explained(node, name, client)
+        return found['clientGroup'], found['clientFact'].split('; ')[1]
+    shops = {'name': 'shops', 'namespaces': ['com.shop', 'com.common']}
+    for name in ('com.shop/a', 'com.common/a'):
+        check(f'it sees {name}', group_of(name, 'shop-1') == ({**shops, 'isVisible': True}, "its client group 'shops' sees it"))
+    check('it does not see that', group_of('com.each/one/a', 'shop-1') == (
+        {**shops, 'isVisible': False}, "its client group 'shops' does not see this namespace, but com.shop, com.common"))
+    check('of a group for each', group_of('com.each/one/a', 'one') == (
+        {'name': 'each', 'namespaces': ['com.each/one'], 'isVisible': True}, "its client group 'each' sees it"))
+    check('and not of others', group_of('com.each/two/a', 'one') == (
+        {'name': 'each', 'namespaces': ['com.each/one'], 'isVisible': False},
+        "its client group 'each' does not see this namespace, but com.each/one"))
+    check('a stranger has none', 'clientGroup' not in explained(node, 'com.shop/a', 'stranger'))
 
 
 def check_waiting(test):
@@ -362,6 +416,8 @@ def body(test):
     check_clients(node, edge)
     check_explain(node)
     check_each_fact(test)
+    check_held_files(test)
+    check_groups(test)
     check_waiting(test)
     check_top(node)
     check_mistakes(node)

@@ -36,6 +36,9 @@ enum {
     SOURCE,
     ACCESS,
     OTHER,
+    NAMESAKE,
+    SESSION,
+    REPLICA,
     ANSWERS
 };
 
@@ -106,6 +109,37 @@ make_status(void)
     answers[OTHER] = resource_of("com.acme/a", TEST_CDS, &node.base);
 }
 
+/* One that is called alike comes before that of the client. */
+static void
+make_sessions(void)
+{
+    Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    char *namespaces[] = {T("com.shop"), T("com.common")};
+    session.id = T("2");
+    session.peer_node_id = T("edge-1");
+    session.audience = T("banks");
+    session.namespaces = namespaces;
+    session.n_namespaces = 1;
+    answers[NAMESAKE] =
+        resource_of("udpa.node/n/session/2", UDPAI_TYPE_SESSION_STATUS, &session.base);
+    session.id = T("3");
+    session.audience = T("shops");
+    session.n_namespaces = 2;
+    answers[SESSION] =
+        resource_of("udpa.node/n/session/3", UDPAI_TYPE_SESSION_STATUS, &session.base);
+}
+
+static void
+make_replica(void)
+{
+    Udpa__Status__V1__ReplicaStatus replica = UDPA__STATUS__V1__REPLICA_STATUS__INIT;
+    replica.is_own = true;
+    replica.state = UDPA__STATUS__V1__REPLICA_STATUS__STATE__HELD;
+    replica.reason = T("etcd lacks 3 of its resources");
+    answers[REPLICA] =
+        resource_of("udpa.node/n/replica/a", UDPAI_TYPE_REPLICA_STATUS, &replica.base);
+}
+
 static int
 make_answers(void **state)
 {
@@ -117,6 +151,8 @@ make_answers(void **state)
     make_origins();
     make_acknowledgements();
     make_status();
+    make_sessions();
+    make_replica();
     return 0;
 }
 
@@ -153,14 +189,22 @@ answers_are_put_together(void **state)
         "\"typeUrl\":\"" TEST_CDS "\",\"name\":\"com.acme/a\",\"isServed\":false,\"fact\":\"is not "
         "served: none of its contributions can be used; the node still waits for cloud, which may "
         "have it; the node has rejected resources of core (2): its log says which, and why; a "
-        "change waits: by \\\"ops\\\"\",\"waitsFor\":\"cloud\",\"rejectedOf\":\"core (2)\","
-        "\"frozen\":\"by \\\"ops\\\"\",\"client\":\"edge-1\",\"clientFact\":\"rejected: no; it may "
-        "not see it: no rule is for it\",\"clientSession\":\"3\",\"access\":{\"peer\":"
+        "change waits: by \\\"ops\\\"; this replica is held, and accepts no change: etcd lacks 3 "
+        "of its "
+        "resources; see 'udpactl store status'\",\"waitsFor\":\"cloud\",\"rejectedOf\":\"core "
+        "(2)\","
+        "\"frozen\":\"by \\\"ops\\\"\",\"replicaHeld\":\"etcd lacks 3 of its "
+        "resources\",\"client\":"
+        "\"edge-1\",\"clientFact\":\"rejected: no; its client group 'shops' does not see this "
+        "namespace, but com.shop, com.common; it may not see it: no rule is for it\","
+        "\"clientSession\":\"3\",\"clientGroup\":{\"name\":\"shops\",\"namespaces\":[\"com.shop\","
+        "\"com.common\"],\"isVisible\":false},\"access\":{\"peer\":"
         "\"edge.acme\",\"hasRules\":true,\"rule\":\"\",\"reason\":\"no rule is for it\","
         "\"isDryRun\":false,\"isAllowed\":false},\"contributions\":[{\"origin\":\"source:core\","
         "\"authority\":\"\",\"version\":\"v1\",\"generation\":\"7\",\"path\":\"core\",\"because\":"
         "\"it waits: the name is frozen\",\"isEligible\":true,\"isSuperseded\":false,\"isSigned\":"
-        "true,\"sizeBytes\":9,\"isEffective\":false}],\"acknowledgements\":[{\"typeUrl\":"
+        "true,\"isHeld\":false,\"heldBecause\":\"\",\"sizeBytes\":9,\"isEffective\":false}],"
+        "\"acknowledgements\":[{\"typeUrl\":"
         "\"" TEST_CDS
         "\",\"name\":\"com.acme/a\",\"exists\":false,\"subscribed\":1,\"acknowledged\":0,"
         "\"refused\":1,\"sentToNodes\":0,\"untold\":0,\"sessions\":[{\"session\":\"3\","
@@ -232,7 +276,7 @@ static void
 malformed_answers_are_errors(void **state)
 {
     static const char *const types[] = {UDPAI_ORIGINS_TYPE, UDPAI_ACCESS_TYPE,
-                                        UDPAI_TYPE_SOURCE_STATUS};
+                                        UDPAI_TYPE_SOURCE_STATUS, UDPAI_TYPE_REPLICA_STATUS};
     (void)state;
     udpai_cli_explanation self = asked;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++) {
@@ -241,6 +285,89 @@ malformed_answers_are_errors(void **state)
         udpa_resource_unref(bad);
     }
     udpai_cli_explanation_done(&self);
+}
+
+/* ---- groups ---- */
+
+/* What is reported of the client and this name, once this session of the node is known. */
+static void
+expect_of_session(const Udpa__Status__V1__SessionStatus *session,
+                  const char *name,
+                  const char *fact)
+{
+    udpai_cli_explanation self = asked;
+    udpai_strbuf out = {0};
+    udpa_resource *status =
+        resource_of("udpa.node/n/session/9", UDPAI_TYPE_SESSION_STATUS, &session->base);
+    self.name = name;
+    assert_ok(udpai_cli_explanation_begin(&self, NULL));
+    assert_ok(udpai_cli_explanation_take(&self, status));
+    udpai_cli_put_explanation_client(&out, &self);
+    assert_str(udpai_strbuf_view(&out), fact);
+    udpai_strbuf_done(&out);
+    udpa_resource_unref(status);
+    udpai_cli_explanation_done(&self);
+}
+
+static void
+a_client_is_in_a_group(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    char *namespaces[] = {T("com.shop"), T("com.acme")};
+    session.peer_identity = T("edge-1");
+    session.audience = T("shops");
+    session.namespaces = namespaces;
+    session.n_namespaces = 2;
+    expect_of_session(&session, "com.acme/a",
+                      "does not subscribe to it; its client group 'shops' sees it");
+    expect_of_session(&session, "com.acme2/a",
+                      "does not subscribe to it; its client group 'shops' does not see this "
+                      "namespace, but com.shop, com.acme");
+    session.peer_identity = T("");
+    session.peer_address = T("edge-1");
+    session.audience = T("");
+    expect_of_session(&session, "com.acme/a", "does not subscribe to it");
+    expect_of_session(&session, "com.acme2/a",
+                      "does not subscribe to it; it does not see this namespace, but com.shop, "
+                      "com.acme");
+}
+
+static void
+others_have_no_group(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__SessionStatus session = UDPA__STATUS__V1__SESSION_STATUS__INIT;
+    char *namespaces[] = {T("com.shop")};
+    session.peer_node_id = T("edge-1");
+    expect_of_session(&session, "com.acme/a", "does not subscribe to it");
+    session.namespaces = namespaces;
+    session.n_namespaces = 1;
+    session.source = T("core");
+    expect_of_session(&session, "com.acme/a", "does not subscribe to it");
+    session.source = T("");
+    session.peer_node_id = T("edge-11");
+    expect_of_session(&session, "com.acme/a", "does not subscribe to it");
+}
+
+static void
+only_the_own_replica_is_held(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__ReplicaStatus replica = UDPA__STATUS__V1__REPLICA_STATUS__INIT;
+    udpai_cli_explanation self = asked;
+    for (unsigned i = 0; i < 3; i++) {
+        replica.is_own = i > 0;
+        replica.state = i == 1 ? UDPA__STATUS__V1__REPLICA_STATUS__STATE__BEHIND
+                               : UDPA__STATUS__V1__REPLICA_STATUS__STATE__HELD;
+        udpa_resource *status =
+            resource_of("udpa.node/n/replica/b", UDPAI_TYPE_REPLICA_STATUS, &replica.base);
+        assert_ok(udpai_cli_explanation_take(&self, status));
+        assert_int_equal(self.replica != NULL, i == 2);
+        udpa_resource_unref(status);
+    }
+    udpai_cli_explanation_forget_status(&self);
+    assert_null(self.replica);
 }
 
 static udpa_err
@@ -282,6 +409,9 @@ main(void)
         cmocka_unit_test(questions_are_about_the_peer_once_it_is_known),
         cmocka_unit_test(what_is_too_long_cannot_be_asked),
         cmocka_unit_test(malformed_answers_are_errors),
+        cmocka_unit_test(a_client_is_in_a_group),
+        cmocka_unit_test(others_have_no_group),
+        cmocka_unit_test(only_the_own_replica_is_held),
         cmocka_unit_test(each_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("cli/explanation", tests, make_answers, drop_answers);

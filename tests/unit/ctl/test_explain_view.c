@@ -110,6 +110,34 @@ one_is_there(void **state)
 }
 
 static void
+one_is_held(void **state)
+{
+    (void)state;
+    const struct of all[] = {{"source:core", "acme", 7, true, true, false},
+                             {"source:edge", "acme", 6, false, true, false}};
+    udpai_cli_explanation explained = explained_of(all, 2);
+    for (size_t i = 0; i < 2; i++)
+        explained.origins->contributions[i]->held = true;
+    udpai_strbuf out = {0};
+    udpai_cli_put_explanation_fact(&out, &explained);
+    assert_str(udpai_strbuf_view(&out),
+               "is served, from source:core; it is held: core does not name it any more, and has "
+               "not removed it; if it is meant to be removed: udpactl sources accept core");
+    udpai_strbuf_done(&out);
+    explained.origins->contributions[0]->held_because = strdup("more is missing");
+    expect(&explained,
+           "cluster com.acme/a is served, from source:core; it is held: core does not name it any "
+           "more, and has not removed it: more is missing; if it is meant to be removed: udpactl "
+           "sources accept core\n"
+           "\n"
+           "ORIGIN        AUTHORITY   VERSION   GENERATION   IS                BECAUSE\n"
+           "source:core   acme        v                  7   effective, held   it has the highest "
+           "generation\n"
+           "source:edge   acme        v                  6   shadowed, held    its generation is "
+           "lower\n");
+}
+
+static void
 none_can_be_used(void **state)
 {
     (void)state;
@@ -192,9 +220,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_there),        cmocka_unit_test(one_is_there),
-        cmocka_unit_test(none_can_be_used),        cmocka_unit_test(each_has_its_reason),
-        cmocka_unit_test(a_client_may_or_may_not),
+        cmocka_unit_test(nothing_is_there),    cmocka_unit_test(one_is_there),
+        cmocka_unit_test(one_is_held),         cmocka_unit_test(none_can_be_used),
+        cmocka_unit_test(each_has_its_reason), cmocka_unit_test(a_client_may_or_may_not),
     };
     return cmocka_run_group_tests_name("ctl/explain_view", tests, NULL, NULL);
 }
