@@ -24,6 +24,10 @@ const struct argp_option udpai_cli_bench_options[] = {
      0},
     {"namespaces-each", UDPAI_BENCH_OPTION_NAMESPACES_EACH, "N", 0,
      "With --namespaces: each stream asks for so many of them (default 1)", 0},
+    {"envoy", UDPAI_BENCH_OPTION_ENVOY, "N", 0,
+     "Streams subscribe as an Envoy does: to endpoints by name, all clusters and listeners, and a "
+     "route configuration; of all but endpoints the server has N",
+     0},
     {"publish", UDPAI_BENCH_OPTION_PUBLISH, NULL, 0,
      "Publish the resources to the server, which must be a node of UDPA, and change them", 0},
     {"publish-to", UDPAI_BENCH_OPTION_PUBLISH_TO, "HOST:PORT", 0, "The same, to another node", 0},
@@ -49,6 +53,8 @@ const struct argp_option udpai_cli_bench_options[] = {
     {"reconnect", UDPAI_BENCH_OPTION_RECONNECT, NULL, 0,
      "In the end connect all again, with what they hold, and make one more change", 0},
     {"idle", UDPAI_BENCH_OPTION_IDLE, NULL, 0, "Connections alone, without streams", 0},
+    {"rest", UDPAI_BENCH_OPTION_REST, "SECONDS", 0,
+     "In the end nothing happens for so long: what that costs the server", 0},
     {"pid", UDPAI_BENCH_OPTION_PID, "PID[,PID...]", 0,
      "Processes whose CPU time and memory are measured", 0},
     {0},
@@ -62,14 +68,15 @@ const udpai_cli_tool udpai_cli_bench = {
             "\n"
             "  --protocol NAME        delta (default), sotw, or udpa\n"
             "  --streams N, --connections N, --resources N, --size BYTES, --names N,\n"
-            "  --type TYPE, -n NAME, --namespaces N, --namespaces-each N, --plain-names\n"
+            "  --type TYPE, -n NAME, --namespaces N, --namespaces-each N, --plain-names,\n"
+            "  --envoy N\n"
             "                         what is asked for, and how often\n"
             "  --publish, --publish-to HOST:PORT, --control HOST:PORT, --batch N\n"
             "                         who publishes and changes the resources\n"
             "  --changes N, --rate N, --depth N, --seconds SECONDS, --together N, --receipts\n"
             "                         how many changes, and how fast\n"
-            "  --slow N, --slow-rate BYTES, --reconnect, --idle\n"
-            "                         slow readers; all come back; connections alone\n"
+            "  --slow N, --slow-rate BYTES, --reconnect, --idle, --rest SECONDS\n"
+            "                         slow readers; all come back; connections alone; nothing\n"
             "  --pid PID[,PID...]     measure CPU and memory of these processes\n"
             "  -o, --output FORMAT    table, json, or jsonpath=EXPRESSION; --no-headers\n",
 };

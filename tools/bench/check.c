@@ -12,6 +12,12 @@ wrong_with_streams(const udpai_load_options *options)
         return "each stream asks for more names than there are resources";
     if (options->n_slow && (options->n_slow >= options->n_streams || !has_own))
         return "slow streams need connections of their own, and some beside them that read";
+    if (options->n_of_envoys && options->protocol != UDPAI_LOAD_DELTA)
+        return "only in delta streams subscribe as an Envoy does";
+    if (options->n_of_envoys && (options->reconnects || !options->n_resources))
+        return "streams that subscribe as an Envoy does hold nothing over a reconnect, and must "
+               "know "
+               "how many endpoints there are: --resources";
     if (options->slow_bytes_per_s && !options->n_slow)
         return "a rate of slow streams needs some: --slow";
     return NULL;

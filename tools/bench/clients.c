@@ -27,7 +27,8 @@ static void
 acknowledge(udpai_load_client *client, const udpai_load_stream *stream)
 {
     const udpai_load_ack answer = {udpai_load_text_view(&stream->nonce),
-                                   udpai_load_text_view(&stream->version)};
+                                   udpai_load_text_view(&stream->version),
+                                   udpai_load_text_view(&stream->type_url)};
     udpai_strbuf *out = udpai_link_out(client->clients->links[client->link].link, client->index);
     udpai_load_put_acknowledgement(out, stream->protocol, &client->subscription, &answer);
     if (udpai_strbuf_failed(out))
@@ -325,7 +326,8 @@ place_stream(udpai_load_clients *clients, size_t i, size_t link)
     client->index = clients->links[link].n++;
     client->space = udpai_load_space_of(options, i);
     client->n_expected =
-        options->n_names ? options->n_names : udpai_load_n_in_spaces(options, client->space);
+        options->n_of_envoys +
+        (options->n_names ? options->n_names : udpai_load_n_in_spaces(options, client->space));
     client->subscription = (udpai_load_subscription){
         .type_url = options->type_url,
         .node_id = options->node_id,
@@ -337,6 +339,7 @@ place_stream(udpai_load_clients *clients, size_t i, size_t link)
         .first = options->n_resources ? i * options->n_names % options->n_resources : 0,
         .n_names = options->n_names,
         .n_resources = options->n_resources,
+        .is_of_envoy = options->n_of_envoys > 0,
         .number = (unsigned)i,
     };
 }

@@ -104,6 +104,7 @@ put_load(udpai_strbuf *out, const udpai_load_options *load)
     udpai_strbuf_printf(out, ",\"resources\":%zu,\"size\":%zu,\"names\":%zu,\"tls\":%s",
                         load->n_resources, load->size, load->n_names,
                         load->tls.authorities ? "true" : "false");
+    put_number(out, "envoy", load->n_of_envoys);
     put_number(out, "namespaces", load->n_namespaces);
     put_number(out, "namespaces_each", load->n_of_a_stream);
     put_number(out, "slow", load->n_slow);
@@ -122,5 +123,6 @@ udpai_bench_put_json(udpai_strbuf *out, const udpai_load_options *load, udpai_lo
     put_changes(out, figures);
     put_receipts(out, figures);
     put_step(out, "reconnect", &figures->reconnect, "resources");
+    put_step(out, "rest", &figures->rest, "resources");
     udpai_strbuf_printf(out, ",\"errors\":%" PRIu64 "}\n", figures->n_errors);
 }

@@ -39,6 +39,8 @@ typedef struct udpai_load_options {
     size_t n_resources; /* that there are; 0: it is not known, and silence means that all have
                            arrived */
     size_t n_names;     /* that each stream subscribes to; 0: all, by wildcard */
+    size_t n_of_envoys; /* not 0: each stream subscribes as an Envoy does, to all clusters and
+                           listeners and the first route configuration, too; so many in all */
     bool is_idle;       /* connections alone */
     bool reconnects;
     size_t n_slow;           /* streams that stop to read when they have what there is … */
@@ -55,6 +57,7 @@ typedef struct udpai_load_options {
     bool has_receipts; /* changes ask for them */
     double per_second; /* 0: the next one when all streams have had one */
     uint64_t patience_ms, changes_ms;
+    uint64_t rest_ms; /* in the end nothing happens for so long */
 
     int servers[UDPAI_LOAD_SERVERS_MAX]; /* process ids */
     size_t n_servers;
@@ -76,7 +79,7 @@ typedef struct udpai_load_memory {
 } udpai_load_memory;
 
 typedef struct udpai_load_figures {
-    udpai_load_step publish, connect, sync, changes, reconnect; /* n: of resources */
+    udpai_load_step publish, connect, sync, changes, reconnect, rest; /* n: of resources */
     udpai_load_memory memory;
     uint64_t n_deliveries, n_messages;
     udpai_samples deliveries, last; /* us; last: of the slowest stream of each change */

@@ -89,6 +89,7 @@ take_number(udpai_load_options *load, int key, const char *text, const struct ar
         {UDPAI_BENCH_OPTION_TOGETHER, &load->n_together, 1, 10000},
         {UDPAI_BENCH_OPTION_SLOW, &load->n_slow, 0, 1000000},
         {UDPAI_BENCH_OPTION_SLOW_RATE, &load->slow_bytes_per_s, 0, 1000000000},
+        {UDPAI_BENCH_OPTION_ENVOY, &load->n_of_envoys, 2, UDPAI_CONTENTS_NAMES_MAX},
         {UDPAI_BENCH_OPTION_NAMESPACES, &load->n_namespaces, 1, 100000},
         {UDPAI_BENCH_OPTION_NAMESPACES_EACH, &load->n_of_a_stream, 1, 100},
     };
@@ -141,6 +142,9 @@ take_own(int key, char *argument, struct argp_state *state)
         given->load.changes_ms =
             (uint64_t)ceil(positive_of(key, argument, SECONDS_MAX, state) * 1e3);
         return 0;
+    case UDPAI_BENCH_OPTION_REST:
+        given->load.rest_ms = (uint64_t)ceil(positive_of(key, argument, SECONDS_MAX, state) * 1e3);
+        return 0;
     case UDPAI_BENCH_OPTION_PID:
         set_processes(&given->load, argument, state);
         return 0;
@@ -178,6 +182,8 @@ check(udpai_bench_options *given, const struct argp_state *state)
         if (!given->has_changes && !load->is_idle)
             load->n_changes = CHANGES;
     }
+    if (load->n_of_envoys)
+        set_default(&load->n_names, load->n_resources);
     if (load->changes_ms == 0)
         load->changes_ms = CHANGES_S * 1000;
 }

@@ -27,6 +27,7 @@ static const struct place delta_places[] = {
     {UDPAI_PATH1(2), UDPAI_MEANS_RESOURCE},
     {UDPAI_PATH2(2, 1), UDPAI_MEANS_RESOURCE_VERSION},
     {UDPAI_PATH2(2, 3), UDPAI_MEANS_RESOURCE_NAME},
+    {UDPAI_PATH1(4), UDPAI_MEANS_TYPE},
     {UDPAI_PATH1(5), UDPAI_MEANS_NONCE},
     {0, UDPAI_MEANS_NOTHING},
 };
@@ -160,7 +161,8 @@ static void
 put_delta_question(udpai_proto_writer *writer, const void *from)
 {
     const udpai_load_subscription *subscription = from;
-    udpai_load_put_nested(writer, 1, put_xds_node, subscription);
+    if (subscription->node_id)
+        udpai_load_put_nested(writer, 1, put_xds_node, subscription);
     put_text(writer, 2, subscription->type_url);
     put_names(writer, 3, subscription);
     if (!subscription->n_names)
@@ -195,6 +197,26 @@ put_udpa_question(udpai_proto_writer *writer, const void *from)
     udpai_load_put_nested(writer, 1, put_subscribe, from);
 }
 
+/* In the order in which an Envoy uses them. The Node is in the first message alone. */
+static void
+put_questions_of_envoy(udpai_strbuf *out, const udpai_load_subscription *endpoints)
+{
+    udpai_load_subscription one = *endpoints;
+    one.type_url = UDPAI_TYPE_CLUSTER;
+    one.n_names = 0;
+    put_message(out, put_delta_question, &one);
+    one = *endpoints;
+    one.node_id = NULL;
+    put_message(out, put_delta_question, &one);
+    one.type_url = UDPAI_TYPE_LISTENER;
+    one.n_names = 0;
+    put_message(out, put_delta_question, &one);
+    one.type_url = UDPAI_TYPE_ROUTES;
+    one.first = 0;
+    one.n_names = 1;
+    put_message(out, put_delta_question, &one);
+}
+
 void
 udpai_load_put_subscription(udpai_strbuf *out,
                             udpai_load_protocol protocol,
@@ -203,6 +225,10 @@ udpai_load_put_subscription(udpai_strbuf *out,
     static const udpai_load_put_fn puts[] = {put_delta_question, put_state_of_the_world_question,
                                              put_udpa_question};
     char room[UDPAI_LOAD_ID_ROOM];
+    if (subscription->is_of_envoy) {
+        put_questions_of_envoy(out, subscription);
+        return;
+    }
     if (protocol == UDPAI_LOAD_UDPA)
         udpai_load_put_node(out, node_id(room, subscription));
     put_message(out, puts[protocol], subscription);
@@ -223,7 +249,10 @@ static void
 put_delta_acknowledgement(udpai_proto_writer *writer, const void *from)
 {
     const struct acknowledgement *both = from;
-    put_text(writer, 2, both->subscription->type_url);
+    if (both->answer->type_url.len)
+        udpai_proto_put_bytes(writer, 2, both->answer->type_url);
+    else
+        put_text(writer, 2, both->subscription->type_url);
     udpai_proto_put_bytes(writer, 6, both->answer->nonce);
 }
 

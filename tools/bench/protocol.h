@@ -20,6 +20,7 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_RESOURCE_ANY,  /* the message around its type */
     UDPAI_MEANS_RESOURCE_TYPE, /* read where a resource may be the Node of the server */
     UDPAI_MEANS_NONCE,
+    UDPAI_MEANS_TYPE,              /* of all its resources */
     UDPAI_MEANS_VERSION,           /* of the whole state */
     UDPAI_MEANS_RECEIPT_REQUESTED, /* a number */
     UDPAI_MEANS_RECEIPT,           /* a message: what we published was taken … */
@@ -40,8 +41,9 @@ typedef struct udpai_load_subscription {
     const char *type_url, *name_space;
     const udpai_load_space *spaces;              /* of UDPA, so many from this one on, around; */
     size_t n_spaces, first_space, n_of_a_stream; /* 0: name_space alone */
-    const char *node_id;                         /* what it begins with; the number follows */
+    const char *node_id; /* what it begins with; the number follows. NULL in delta: it was sent */
     size_t first, n_names, n_resources; /* n_names from this one on, around; 0: all, by wildcard */
+    bool is_of_envoy;                   /* in delta: to what an Envoy subscribes to, too */
     const udpai_load_held *held;        /* NULL: none */
     unsigned number;                    /* of the stream */
 } udpai_load_subscription;
@@ -49,6 +51,7 @@ typedef struct udpai_load_subscription {
 /* What a message of the server is answered by. Views. */
 typedef struct udpai_load_ack {
     udpai_str nonce, version;
+    udpai_str type_url; /* in delta: empty: that of the subscription */
 } udpai_load_ack;
 
 /* Each appends messages of gRPC, with the five bytes before them. */

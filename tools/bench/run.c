@@ -156,6 +156,23 @@ reconnect(run *self, udpa_error **ret_error)
 }
 
 static udpa_err
+rest(run *self, udpa_error **ret_error)
+{
+    double rest_ms = (double)self->options->rest_ms;
+    if (rest_ms == 0)
+        return UDPA_OK;
+    measure begin = begin_measure(self);
+    udpa_err err = UDPA_OK;
+    for (double past = 0; err == UDPA_OK && past < rest_ms; past = ms_since(begin.begin_ns)) {
+        udpai_load_loop_run(&self->loop, (int)(rest_ms - past) + 1);
+        udpai_load_loop_report(&self->loop, "ms of rest", (size_t)past, (size_t)rest_ms);
+        err = udpai_load_clients_check(&self->clients, ret_error);
+    }
+    end_measure(self, &begin, ms_since(begin.begin_ns), &self->figures->rest);
+    return err;
+}
+
+static udpa_err
 run_steps(run *self, udpa_error **ret_error)
 {
     udpai_load_memory *memory = &self->figures->memory;
@@ -164,13 +181,15 @@ run_steps(run *self, udpa_error **ret_error)
     memory->filled_kb = memory_kb(self);
     if (err == UDPA_OK)
         err = connect_all(self, ret_error);
-    if (err != UDPA_OK || self->options->is_idle)
-        return err;
-    err = synchronize(self, ret_error);
-    if (err == UDPA_OK)
-        err = change(self, ret_error);
-    memory->end_kb = memory_kb(self);
-    return err == UDPA_OK ? reconnect(self, ret_error) : err;
+    if (err == UDPA_OK && !self->options->is_idle) {
+        err = synchronize(self, ret_error);
+        if (err == UDPA_OK)
+            err = change(self, ret_error);
+        memory->end_kb = memory_kb(self);
+        if (err == UDPA_OK)
+            err = reconnect(self, ret_error);
+    }
+    return err == UDPA_OK ? rest(self, ret_error) : err;
 }
 
 /* ---- the whole ---- */

@@ -85,6 +85,9 @@ on_kept(void *userdata, uint32_t path, udpai_str bytes, uint64_t number)
     case UDPAI_MEANS_NONCE:
         copy_whole(stream, &stream->nonce, bytes);
         break;
+    case UDPAI_MEANS_TYPE:
+        copy_whole(stream, &stream->type_url, bytes);
+        break;
     case UDPAI_MEANS_VERSION:
         copy_whole(stream, &stream->version, bytes);
         break;
@@ -136,7 +139,7 @@ begin_message(udpai_load_stream *stream)
     stream->is_inside = true;
     stream->n_resources = 0;
     stream->is_receipt = stream->is_rejected = stream->wants_receipt = false;
-    stream->nonce.len = stream->version.len = stream->reason.len = 0;
+    stream->nonce.len = stream->version.len = stream->type_url.len = stream->reason.len = 0;
     udpai_parser_begin(&stream->parser, size);
     return stream->prefix[0] == 0;
 }

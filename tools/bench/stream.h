@@ -23,7 +23,7 @@ struct udpai_load_stream {
     /* Of the message that arrives, or has just arrived. */
     uint32_t n_resources; /* the Node of the server is none */
     bool is_receipt, is_rejected, wants_receipt;
-    udpai_load_text nonce, version;
+    udpai_load_text nonce, version, type_url;
     udpai_load_text reason; /* of the first refusal that has one */
 
     uint8_t prefix[5], n_prefix;

@@ -96,6 +96,7 @@ put_steps(udpai_strbuf *out,
     add_step(&table, load, "first resources", &figures->sync);
     add_step(&table, load, "changes", &figures->changes);
     add_step(&table, load, "resources behind a reconnect", &figures->reconnect);
+    add_step(&table, load, "rest", &figures->rest);
     put_table(out, &table);
 }
 

@@ -46,6 +46,8 @@ what_goes_together(void **state)
     assert_good(WITH(with->n_slow = 9, with->slow_bytes_per_s = 1));
     assert_good(WITH(with->per_second = 5));
     assert_good(WITH(with->depth = 5));
+    assert_good(WITH(with->n_of_envoys = 5, with->rest_ms = 5));
+    assert_good(WITH(with->is_idle = true, with->n_changes = 0, with->rest_ms = 5));
     assert_good(WITH(with->n_together = 100, with->has_receipts = true));
     assert_good(WITH(with->reconnects = true, with->n_changes = 0));
     assert_good(WITH(with->is_idle = true, with->n_changes = 0));
@@ -64,6 +66,11 @@ wrong_streams(void **state)
     assert_wrong(WITH(with->n_slow = 10), "some beside them that read");
     assert_wrong(WITH(with->n_slow = 1, with->n_connections = 5), "connections of their own");
     assert_wrong(WITH(with->slow_bytes_per_s = 1), "--slow");
+    assert_wrong(WITH(with->n_of_envoys = 5, with->protocol = UDPAI_LOAD_UDPA), "only in delta");
+    assert_wrong(WITH(with->n_of_envoys = 5, with->reconnects = true), "over a reconnect");
+    assert_wrong(WITH(with->n_of_envoys = 5, with->publish_to = NULL, with->n_changes = 0,
+                      with->n_resources = 0),
+                 "--resources");
 }
 
 static void

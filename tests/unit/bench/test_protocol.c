@@ -169,11 +169,49 @@ delta_with_what_is_held(void **state)
     free_message(request);
 }
 
+/* Of four types, and it says once who it is. */
+static void
+delta_as_an_envoy(void **state)
+{
+    static const struct {
+        const char *type_url, *first_name;
+        size_t n;
+    } wanted[] = {{UDPAI_TYPE_CLUSTER, "*", 1},
+                  {TYPE, "com.acme/000007", 2},
+                  {UDPAI_TYPE_LISTENER, "*", 1},
+                  {UDPAI_TYPE_ROUTES, "com.acme/000000", 1}};
+    struct fixture *self = *state;
+    self->subscription.first = 7;
+    self->subscription.n_names = 2;
+    self->subscription.is_of_envoy = true;
+    put_delta(self);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(wanted); i++) {
+        delta_request *request = next_delta(self);
+        assert_string_equal(request->type_url, wanted[i].type_url);
+        assert_int_equal(request->n_resource_names_subscribe, wanted[i].n);
+        assert_string_equal(request->resource_names_subscribe[0], wanted[i].first_name);
+        assert_int_equal(request->node != NULL, i == 0);
+        free_message(request);
+    }
+}
+
+static void
+delta_acknowledgement_of_another_type(void **state)
+{
+    struct fixture *self = *state;
+    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR(""), UDPAI_STR("another")};
+    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_DELTA, &self->subscription, &answer);
+    delta_request *request = next_delta(self);
+    assert_string_equal(request->type_url, "another");
+    assert_string_equal(request->response_nonce, "nonce");
+    free_message(request);
+}
+
 static void
 delta_acknowledgement(void **state)
 {
     struct fixture *self = *state;
-    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR("")};
+    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR(""), UDPAI_STR("")};
     udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_DELTA, &self->subscription, &answer);
     delta_request *request = next_delta(self);
     assert_string_equal(request->type_url, TYPE);
@@ -211,7 +249,7 @@ static void
 state_of_the_world_acknowledgement(void **state)
 {
     struct fixture *self = *state;
-    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR("version")};
+    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR("version"), UDPAI_STR("")};
     self->subscription.first = 1;
     self->subscription.n_names = 3;
     udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_STATE_OF_THE_WORLD, &self->subscription,
@@ -303,7 +341,7 @@ static void
 udpa_receipt(void **state)
 {
     struct fixture *self = *state;
-    const udpai_load_ack answer = {UDPAI_STR("0123"), UDPAI_STR("")};
+    const udpai_load_ack answer = {UDPAI_STR("0123"), UDPAI_STR(""), UDPAI_STR("")};
     udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_UDPA, &self->subscription, &answer);
     const udpai_message *message = next_udpa(self);
     assert_int_equal(message->kind, UDPAI_MESSAGE_RECEIPT);
@@ -424,6 +462,8 @@ main(void)
         CASE(delta_by_wildcard),
         CASE(delta_by_name),
         CASE(delta_with_what_is_held),
+        CASE(delta_as_an_envoy),
+        CASE(delta_acknowledgement_of_another_type),
         CASE(delta_acknowledgement),
         CASE(state_of_the_world_question),
         CASE(state_of_the_world_acknowledgement),

@@ -129,6 +129,18 @@ delta_answers_are_counted(void **state)
     assert_told(*state, UDPAI_LOAD_DELTA, delta_answers(), "2 nonce=first; 0; 1 nonce=third; ");
 }
 
+/* As long as its message is there. */
+static void
+types_are_kept(void **state)
+{
+    struct fixture *self = *state;
+    begin(self, UDPAI_LOAD_DELTA, false);
+    assert_true(take_in_steps(self, framed(W_JOIN(W_TEXT(4, "type"), W_TEXT(5, "first"))), 1));
+    assert_str(udpai_load_text_view(&self->stream.type_url), "type");
+    assert_true(take_in_steps(self, framed(W_TEXT(5, "second")), 1));
+    assert_int_equal(self->stream.type_url.len, 0);
+}
+
 static void
 versions_are_learned_by_name(void **state)
 {
@@ -310,6 +322,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(delta_answers_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(types_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(versions_are_learned_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(other_names_teach_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(state_of_the_world_answers_are_counted, setup, teardown),

@@ -48,6 +48,25 @@ assert_text(const udpai_load_options *load, udpai_load_figures *figures, const c
 }
 
 static void
+a_rest_of_envoys(void **state)
+{
+    (void)state;
+    udpai_load_options load = usual;
+    udpai_load_figures figures = {.rest = {true, 60000, 25.5, 3, 0, 128}};
+    udpai_strbuf out = {0};
+    load.n_servers = 0;
+    load.n_of_envoys = 202;
+    assert_json(&load, &figures,
+                "{\"protocol\":\"delta\",\"streams\":10,\"connections\":10,\"resources\":50,"
+                "\"size\":300,\"names\":0,\"tls\":false,\"envoy\":202,\"rest\":{\"ms\":60000.000,"
+                "\"server_cpu_ms\":25.500,\"client_cpu_ms\":3.000,\"bytes\":128,\"resources\":0},"
+                "\"errors\":0}\n");
+    udpai_bench_put_text(&out, &plain, &load, &figures);
+    assert_non_null(strstr(out.data, "\nrest   "));
+    udpai_strbuf_done(&out);
+}
+
+static void
 all_as_json(void **state)
 {
     (void)state;
@@ -221,6 +240,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rest_of_envoys),
         cmocka_unit_test(all_as_json),
         cmocka_unit_test(all_as_tables),
         cmocka_unit_test(receipts),
