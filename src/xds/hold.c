@@ -192,17 +192,15 @@ waits_for(udpai_warming *warming, const udpai_hold_question *question, uint64_t 
     return !warming->is_given_up;
 }
 
-/* What blocked the first of it when that was asked last, and still does. */
+/* What blocked the first of it when that was asked last, and still does. The others need not be
+ * looked at: clients that are slow ask often, and have many clusters. */
 static bool
-is_blocked_still(udpai_hold *hold, const udpai_hold_question *question)
+is_blocked_still(udpai_hold *hold, const udpai_hold_question *question, uint64_t *ret_until_ms)
 {
-    uint64_t until_ms;
-    if (!hold->blocker || hold->blocker->seq > question->first ||
-        hold->blocked_last < question->last || question->now_ms >= hold->blocked_until_ms ||
-        is_warm(hold->blocker, question, &until_ms))
-        return false;
-    hold->blocked_until_ms = least(hold->blocked_until_ms, until_ms);
-    return true;
+    return hold->blocker && hold->blocker->seq <= question->first &&
+           hold->blocked_last >= question->last &&
+           !is_warm(hold->blocker, question, ret_until_ms) &&
+           waits_for(hold->blocker, question, ret_until_ms);
 }
 
 static void
@@ -229,15 +227,14 @@ udpai_hold_verdict
 udpai_hold_ask(udpai_hold *hold, const udpai_hold_question *question)
 {
     udpai_hold_verdict verdict = {.limit = UINT64_MAX, .until_ms = UINT64_MAX};
-    if (is_blocked_still(hold, question))
-        return (udpai_hold_verdict){question->first - 1, hold->blocked_until_ms,
-                                    hold->blocker->cluster};
+    uint64_t until_ms;
+    if (is_blocked_still(hold, question, &until_ms))
+        return (udpai_hold_verdict){question->first - 1, until_ms, hold->blocker->cluster};
     hold->blocker = NULL;
     UDPAI_LIST_FOREACH_SAFE (node, &hold->oldest_first)
         look_at(hold, UDPAI_LIST_ENTRY(node, udpai_warming, node), question, &verdict);
     if (hold->blocker)
         verdict.cluster = hold->blocker->cluster;
     hold->blocked_last = question->last;
-    hold->blocked_until_ms = verdict.until_ms;
     return verdict;
 }

@@ -21,7 +21,7 @@ typedef struct udpai_hold {
     udpai_map by_name; /* of clusters that are still warming */
     udpai_list oldest_first;
     struct udpai_warming *blocker; /* was waited for last; NULL: nothing */
-    uint64_t blocked_last, blocked_until_ms;
+    uint64_t blocked_last;
     udpai_memory *memory; /* counts it; NULL: nothing does */
 } udpai_hold;
 

@@ -16,6 +16,7 @@ typedef struct bed {
     udpai_hold_needs endpoints[3];
     uint64_t endpoints_ms[3];
     uint64_t now_ms;
+    size_t n_looks; /* at what clusters need */
 } bed;
 
 static int
@@ -56,8 +57,9 @@ index_of(const udpa_resource *cluster)
 static udpai_hold_needs
 endpoints(void *userdata, const udpa_resource *cluster, uint64_t *ret_answered_ms)
 {
-    const bed *self = userdata;
+    bed *self = userdata;
     size_t index = index_of(cluster);
+    self->n_looks++;
     if (self->endpoints[index] == UDPAI_HOLD_ANSWERED)
         *ret_answered_ms = self->endpoints_ms[index];
     return self->endpoints[index];
@@ -225,7 +227,7 @@ it_is_said_when_to_ask_again(void **state)
     assert_int_equal(ask(self, 5, 5).until_ms, BEGIN_MS + UDPAI_HOLD_LOOK_MS);
     self->now_ms += 100;
     know(self, 'a', UDPAI_HOLD_ANSWERED);
-    assert_int_equal(ask(self, 5, 5).until_ms, BEGIN_MS + UDPAI_HOLD_LOOK_MS);
+    assert_int_equal(ask(self, 5, 5).until_ms, BEGIN_MS + 100 + UDPAI_HOLD_GRACE_MS);
     self->now_ms += UDPAI_HOLD_LOOK_MS;
     assert_int_equal(ask(self, 5, 5).until_ms, BEGIN_MS + 100 + UDPAI_HOLD_GRACE_MS);
 }
@@ -370,6 +372,60 @@ of_several_all_are_waited_for(void **state)
     assert_true(udpai_hold_is_empty(&self->hold));
 }
 
+/* Many clients that are slow ask again and again: not for all their clusters each time. */
+static void
+what_blocks_still_is_looked_at_alone(void **state)
+{
+    bed *self = *state;
+    for (char cluster = 'a'; cluster <= 'c'; cluster++)
+        add(self, cluster, 5, 1);
+    answer(self, 1);
+    expect(self, 6, 'c');
+    assert_int_equal(self->n_looks, 3);
+    self->now_ms += UDPAI_HOLD_LOOK_MS;
+    udpai_hold_verdict verdict = ask(self, 6, 6);
+    assert_int_equal(self->n_looks, 4);
+    assert_true(verdict.limit < 6);
+    assert_ptr_equal(verdict.cluster, self->clusters[2]);
+    assert_int_equal(verdict.until_ms, self->now_ms + UDPAI_HOLD_LOOK_MS);
+    self->now_ms = BEGIN_MS + TIMEOUT_MS - 1;
+    assert_int_equal(ask(self, 6, 6).until_ms, BEGIN_MS + TIMEOUT_MS);
+    know(self, 'c', UDPAI_HOLD_ANSWERED);
+    expect(self, 6, 'b');
+    self->now_ms++;
+    expect(self, 6, 0);
+}
+
+/* What is older waits for less. */
+static void
+what_blocks_one_does_not_block_another(void **state)
+{
+    bed *self = *state;
+    add(self, 'a', 5, 1);
+    add(self, 'b', 7, 1);
+    expect(self, 8, 'b');
+    know(self, 'a', UDPAI_HOLD_HOPELESS);
+    assert_int_equal(ask(self, 6, 8).limit, 6);
+    expect(self, 8, 'b');
+}
+
+static void
+what_is_awaited_later_has_its_own_time(void **state)
+{
+    bed *self = *state;
+    add(self, 'a', 5, 1);
+    add(self, 'b', 7, 1);
+    expect(self, 5, 'a');
+    self->now_ms += 4000;
+    ask(self, 5, 8); /* something waits for b, too, though a blocks still */
+    self->now_ms += 1000;
+    expect(self, 5, 0);
+    self->now_ms += 3999;
+    expect(self, 8, 'b');
+    self->now_ms += 1;
+    expect(self, 8, 0);
+}
+
 static void
 removed_and_added_again_it_is_another_one(void **state)
 {
@@ -424,6 +480,9 @@ main(void)
         TEST(what_changes_while_it_warms_is_waited_for_as_it_is_now),
         TEST(a_change_does_not_prolong_the_wait),
         TEST(of_several_all_are_waited_for),
+        TEST(what_blocks_still_is_looked_at_alone),
+        TEST(what_blocks_one_does_not_block_another),
+        TEST(what_is_awaited_later_has_its_own_time),
         TEST(removed_and_added_again_it_is_another_one),
         TEST(without_memory_nothing_is_waited_for),
     };
