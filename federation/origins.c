@@ -5,6 +5,7 @@
 #include "federation/freezes.h"
 #include "federation/held.h"
 #include "federation/node_internal.h"
+#include "federation/provider.h"
 #include "session/status.h"
 #include "store/freeze.h"
 
@@ -23,6 +24,23 @@ put_hold(udpai_proto_writer *writer, const udpai_node *node, const udpai_contrib
     udpai_proto_put_varint(writer, 12, true);
     if (why)
         udpai_proto_put_bytes(writer, 13, udpai_str_from(why));
+}
+
+static void
+put_stop(udpai_proto_writer *writer, const udpai_node *node, const udpai_contribution *contribution)
+{
+    static const char *const continuations[] = {
+        [UDPAI_STOP_ON_SUCCESS] = "STOP_ON_SUCCESS",
+        [UDPAI_STOP_ON_FAILURE] = "STOP_ON_FAILURE",
+        [UDPAI_CONTINUE] = "CONTINUE",
+    };
+    const udpai_source *source = udpai_sources_of_origin(node->parts.sources, contribution->origin);
+    udpai_provider_stop stop;
+    if (!source ||
+        !udpai_providers_find_stop(node->parts.providers, contribution->resource, source, &stop))
+        return;
+    udpai_proto_put_bytes(writer, 14, stop.source);
+    udpai_proto_put_bytes(writer, 15, udpai_str_from(continuations[stop.continuation]));
 }
 
 static void
@@ -47,6 +65,8 @@ put_contribution(udpai_proto_writer *writer,
     udpai_proto_put_varint_opt(writer, 11, udpai_resource_value(resource).len);
     if (contribution->absence == UDPAI_ABSENCE_HELD)
         put_hold(writer, node, contribution);
+    if (!contribution->eligible)
+        put_stop(writer, node, contribution);
 }
 
 static bool

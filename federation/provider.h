@@ -65,6 +65,18 @@ udpa_err udpai_providers_visit_active_of_any(const udpai_providers *providers,
                                              udpai_str name,
                                              udpai_active_fn visit,
                                              void *userdata);
+
+/* A source at which a provider stops. */
+typedef struct udpai_provider_stop {
+    udpai_str source; /* borrowed */
+    udpai_continuation continuation;
+} udpai_provider_stop;
+
+/* Does the provider of the name, or of its type, stop before it reaches the source? And where? */
+bool udpai_providers_find_stop(const udpai_providers *providers,
+                               const udpa_resource *resource,
+                               const udpai_source *source,
+                               udpai_provider_stop *ret_stop);
 /* Another one when either may call back for others. */
 uint64_t udpai_providers_digest(const udpai_providers *providers);
 

@@ -9,6 +9,13 @@ covers(const udpai_descriptor *descriptor, udpai_str name)
     return udpai_prefix_covers(udpai_bytes_view(descriptor->prefix), name);
 }
 
+static const udpai_provider *
+provider_of(const udpai_providers *providers, udpai_str type_url, udpai_str name)
+{
+    const udpai_named *named = udpai_named_find(providers->named_table, type_url, name);
+    return named ? named->provider : udpai_map_get(&providers->by_type, type_url);
+}
+
 udpa_err
 udpai_providers_visit_active(const udpai_providers *providers,
                              udpai_str type_url,
@@ -16,9 +23,7 @@ udpai_providers_visit_active(const udpai_providers *providers,
                              udpai_active_fn visit,
                              void *userdata)
 {
-    const udpai_named *named = udpai_named_find(providers->named_table, type_url, name);
-    const udpai_provider *provider =
-        named ? named->provider : udpai_map_get(&providers->by_type, type_url);
+    const udpai_provider *provider = provider_of(providers, type_url, name);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; provider && i < provider->descriptors.n && err == UDPA_OK; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
@@ -56,6 +61,27 @@ udpai_providers_visit_active_of_any(const udpai_providers *providers,
             break;
     }
     return err;
+}
+
+bool
+udpai_providers_find_stop(const udpai_providers *providers,
+                          const udpa_resource *resource,
+                          const udpai_source *source,
+                          udpai_provider_stop *ret_stop)
+{
+    const udpai_provider *provider =
+        provider_of(providers, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    const udpai_descriptor *last = NULL; /* that was reached */
+    for (size_t i = 0; provider && i < provider->descriptors.n; i++) {
+        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
+        if (descriptor->is_reached)
+            last = descriptor;
+        else if (last && descriptor->source == source) {
+            *ret_stop = (udpai_provider_stop){udpai_source_name(last->source), last->continuation};
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- when it changes ---- */

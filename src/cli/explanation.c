@@ -324,12 +324,29 @@ waits(const udpai_cli_explanation *self, const contribution_message *it)
            !it->superseded;
 }
 
-const char *
-udpai_cli_explanation_why(const udpai_cli_explanation *self, const contribution_message *it)
+static void
+put_stop(udpai_strbuf *out, const contribution_message *it)
+{
+    udpai_strbuf_puts(out, "its provider stops at ");
+    udpai_cli_put_text(out, udpai_str_from(it->stopped_at));
+    udpai_strbuf_puts(out, ", which goes before it (");
+    udpai_cli_put_text(out, udpai_str_from(it->continuation));
+    udpai_strbuf_putc(out, ')');
+}
+
+void
+udpai_cli_put_explanation_why(udpai_strbuf *out,
+                              const udpai_cli_explanation *self,
+                              const contribution_message *it)
 {
     if (!it->effective && waits(self, it))
-        return "it waits: the name is frozen";
-    return it->effective ? why_effective(self->origins, it) : why_not(it, effective_of(self));
+        udpai_strbuf_puts(out, "it waits: the name is frozen");
+    else if (it->effective)
+        udpai_strbuf_puts(out, why_effective(self->origins, it));
+    else if (!it->eligible && *it->stopped_at)
+        put_stop(out, it);
+    else
+        udpai_strbuf_puts(out, why_not(it, effective_of(self)));
 }
 
 /* ---- sentences ---- */

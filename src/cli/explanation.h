@@ -48,9 +48,11 @@ bool udpai_cli_explanation_is_served(const udpai_cli_explanation *self);
 /* NULL: not answered. */
 const Udpa__Status__V1__AcknowledgementStatus *
 udpai_cli_explanation_status(const udpai_cli_explanation *self);
-/* Why a contribution is effective, or is not: by the rules of the store. Static. */
-const char *udpai_cli_explanation_why(const udpai_cli_explanation *self,
-                                      const Udpa__Status__V1__Contribution *contribution);
+/* Appends why a contribution is effective, or is not: by the rules of the store, or by those of its
+ * provider. */
+void udpai_cli_put_explanation_why(udpai_strbuf *out,
+                                   const udpai_cli_explanation *self,
+                                   const Udpa__Status__V1__Contribution *contribution);
 /* Do the namespaces that the client sees have it? Of one whose group is known. */
 bool udpai_cli_explanation_is_in_group(const udpai_cli_explanation *self);
 /* Sentences without a subject and an end: whether it is served; and of the client. */

@@ -35,15 +35,16 @@ put_contribution(udpai_strbuf *out,
                  const udpai_cli_explanation *self,
                  const Udpa__Status__V1__Contribution *it)
 {
-    udpai_strbuf path = {0};
+    udpai_strbuf path = {0}, why = {0};
     udpai_cli_put_explanation_path(&path, it);
+    udpai_cli_put_explanation_why(&why, self, it);
     udpai_strbuf_putc(out, '{');
     put_field(out, "origin", udpai_str_from(it->origin));
     put_field(out, "authority", udpai_str_from(it->authority));
     put_field(out, "version", udpai_str_from(it->version));
     udpai_strbuf_printf(out, "\"generation\":\"%llu\",", (unsigned long long)it->generation);
     put_field(out, "path", udpai_strbuf_view(&path));
-    put_field(out, "because", udpai_str_from(udpai_cli_explanation_why(self, it)));
+    put_field(out, "because", udpai_strbuf_view(&why));
     put_truth(out, "isEligible", it->eligible);
     put_truth(out, "isSuperseded", it->superseded);
     put_truth(out, "isSigned", it->is_signed);
@@ -51,8 +52,9 @@ put_contribution(udpai_strbuf *out,
     put_field(out, "heldBecause", udpai_str_from(it->held_because));
     udpai_strbuf_printf(out, "\"sizeBytes\":%llu,\"isEffective\":%s}",
                         (unsigned long long)it->size_bytes, it->effective ? "true" : "false");
-    out->failed |= udpai_strbuf_failed(&path);
+    out->failed |= udpai_strbuf_failed(&path) || udpai_strbuf_failed(&why);
     udpai_strbuf_done(&path);
+    udpai_strbuf_done(&why);
 }
 
 static void

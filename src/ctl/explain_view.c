@@ -13,6 +13,17 @@ is_of(const Udpa__Status__V1__Contribution *it)
 }
 
 static void
+add_why(udpai_cli_table *table,
+        const udpai_cli_explanation *explained,
+        const Udpa__Status__V1__Contribution *it)
+{
+    udpai_strbuf why = {0};
+    udpai_cli_put_explanation_why(&why, explained, it);
+    udpai_cli_table_add(table, udpai_strbuf_view(&why));
+    udpai_strbuf_done(&why);
+}
+
+static void
 put_contributions(udpai_strbuf *out,
                   udpai_cli_layout *layout,
                   const udpai_cli_explanation *explained)
@@ -31,7 +42,7 @@ put_contributions(udpai_strbuf *out,
         udpai_cli_table_add_version(&table, udpai_str_from(it->version));
         udpai_cli_table_add_number(&table, it->generation);
         udpai_cli_table_add_text(&table, is_of(it));
-        udpai_cli_table_add_text(&table, udpai_cli_explanation_why(explained, it));
+        add_why(&table, explained, it);
     }
     udpai_strbuf_putc(out, '\n');
     udpai_cli_table_write(&table, out);

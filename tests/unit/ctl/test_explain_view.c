@@ -174,6 +174,15 @@ each_has_its_reason(void **state)
                    (const char *const[]){"its origin goes before those of other authorities",
                                          "another authority goes before it: the node's own, files, "
                                          "publishers, sources in order"});
+    udpai_cli_explanation stopped = explained_of(generations, 4);
+    udpai_strbuf why = {0};
+    stopped.origins->contributions[3]->stopped_at = strdup("mesh");
+    stopped.origins->contributions[3]->continuation = strdup("STOP_ON_SUCCESS");
+    udpai_cli_put_explanation_why(&why, &stopped, stopped.origins->contributions[3]);
+    assert_str(udpai_strbuf_view(&why),
+               "its provider stops at mesh, which goes before it (STOP_ON_SUCCESS)");
+    udpai_strbuf_done(&why);
+    udpai_cli_explanation_done(&stopped);
     const struct of useless[] = {{"path:/etc", "acme", 7, true, true, false},
                                  {"source:b", "acme", 9, false, false, false}};
     expect_because(

@@ -2,6 +2,7 @@
 /* Which sources are asked, whose word counts, and when it is certain that something is not there.
  */
 #include "tests/unit/federation/federation_test.h"
+#include "udpa/status/v1/status.pb-c.h"
 
 #define ACME "com.acme"
 
@@ -197,6 +198,63 @@ a_lost_one_counts_until_its_standby_is_complete(void **state)
     (void)fed_publish(bed, 'b', "CDS", "!com.acme");
     assert_value(bed, "CDS", "x", "of-b");
     assert_value(bed, "CDS", "y", "");
+}
+
+/* Of the contributions to x: where the provider stops before each, the best one first. */
+static void
+assert_stops(fed_bed *bed, const char *expected)
+{
+    udpa_bytes *status = udpai_node_describe_origins(
+        bed->node, UDPAI_STR("envoy.config.cluster.v3.Cluster"), UDPAI_STR("com.acme/x"));
+    assert_non_null(status);
+    udpai_str bytes = udpai_bytes_view(status);
+    Udpa__Status__V1__OriginsStatus *origins =
+        udpa__status__v1__origins_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    assert_non_null(origins);
+    udpai_strbuf found = {0};
+    for (size_t i = 0; i < origins->n_contributions; i++) {
+        const Udpa__Status__V1__Contribution *one = origins->contributions[i];
+        udpai_strbuf_printf(&found, "%s%s:%s %s", i ? ", " : "", one->origin, one->stopped_at,
+                            one->continuation);
+    }
+    assert_str(udpai_strbuf_view(&found), expected);
+    udpai_strbuf_done(&found);
+    udpa__status__v1__origins_status__free_unpacked(origins, NULL);
+    udpa_bytes_unref(status);
+}
+
+static void
+where_it_stops_is_reported(void **state)
+{
+    fed_bed *bed = *state;
+    fail_over(bed);
+    assert_stops(bed, "source:b: , source:a: "); /* both are reached, and a was lost */
+    fed_advance(bed, 250);
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "x=again !com.acme");
+    fed_advance(bed, 5000);
+    assert_value(bed, "CDS", "x", "again");
+    assert_stops(bed, "source:a: , source:b:a STOP_ON_SUCCESS");
+}
+
+static void
+it_does_not_stop_at_one_that_continues(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, false}, {'b', ACME, UDPAI_STOP_ON_SUCCESS, false},
+                 {'c', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=of-b !com.acme");
+    fed_close(bed, 'b');
+    fed_connect(bed, 'c');
+    (void)fed_publish(bed, 'c', "CDS", "x=of-c !com.acme");
+    fed_advance(bed, 250);
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=again !com.acme");
+    fed_advance(bed, 5000);
+    assert_stops(bed, "source:b: , source:c:b STOP_ON_SUCCESS");
 }
 
 static void
@@ -428,6 +486,8 @@ main(void)
         fed_test(who_follows_one_that_continues_counts_at_once),
         fed_test(who_says_other_names_than_a_lost_one_counts_at_once),
         fed_test(a_lost_one_counts_until_its_standby_is_complete),
+        fed_test(where_it_stops_is_reported),
+        fed_test(it_does_not_stop_at_one_that_continues),
         fed_test(one_that_returns_must_be_complete_and_stay),
         fed_test(what_was_lost_is_looked_at_by_type),
         fed_test(a_type_that_hangs_fails_alone),
