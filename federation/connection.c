@@ -89,16 +89,30 @@ udpai_source_dial_first(udpai_source *source)
         udpai_source_dial(source);
 }
 
+static void
+hang_up_by(const udpai_source *source, udpai_order *order)
+{
+    order->session = source->session;
+    order->link = source->link;
+    udpai_context_order(source->owner->context, order);
+}
+
 bool
 udpai_source_hang_up(udpai_source *source)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
-    if (!order)
-        return false;
-    order->session = source->session;
-    order->link = source->link;
-    udpai_context_order(source->owner->context, order);
-    return true;
+    if (order)
+        hang_up_by(source, order);
+    return order != NULL;
+}
+
+void
+udpai_source_disconnect_by(udpai_source *source, udpai_order *order)
+{
+    if (udpai_source_has_connection(source))
+        hang_up_by(source, order);
+    else
+        udpai_order_free(order);
 }
 
 bool

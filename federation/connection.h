@@ -23,6 +23,8 @@ void udpai_source_dial_now(udpai_source *source);
 void udpai_source_hang_up_in_the_end(udpai_source *source);
 /* Ends its stream at some moment within so long, for one that brings it all again; no failure. */
 void udpai_source_begin_anew(udpai_source *source, uint64_t within_ms);
+/* udpai_source_disconnect() by an order of that kind, which it takes; so it cannot fail. */
+void udpai_source_disconnect_by(udpai_source *source, udpai_order *order);
 /* What its stream still sends is ignored: the transport is asked to end it. */
 void udpai_source_disown_stream(udpai_source *source);
 /* Takes the reference, for the next attempt. */

@@ -70,3 +70,9 @@ udpai_dynamic_catch_up(udpai_dynamic *dynamic)
     has_changed |= udpai_follower_catch_up(dynamic->delegations);
     return has_changed;
 }
+
+bool
+udpai_dynamic_has_sources(const udpai_dynamic *dynamic)
+{
+    return dynamic->sources_follower != NULL;
+}

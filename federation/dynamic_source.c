@@ -83,17 +83,29 @@ on_patience_end(udpai_timer *timer)
         return;
     }
     udpai_source_make_void(source);
-    if (is_unused(source))
-        remove_source(source);
+    all->is_untidy = true; /* providers let go of it first */
 }
 
 /* ---- awaiting one ---- */
+
+/* NULL without memory. */
+static udpai_dynamic_source *
+new_source(udpai_dynamic *all, udpai_source *source)
+{
+    udpai_dynamic_source *dynamic = udpai_alloc(sizeof(*dynamic));
+    if (!dynamic)
+        return NULL;
+    dynamic->all = all;
+    dynamic->source = source;
+    udpai_timer_init(&dynamic->patience, on_patience_end);
+    return dynamic;
+}
 
 static udpa_err
 add(udpai_dynamic *all, udpai_str name, udpai_source **ret_source, udpa_error **ret_error)
 {
     const udpai_dynamic_sources_config *config = &all->config;
-    udpai_dynamic_source *dynamic = udpai_alloc(sizeof(*dynamic));
+    udpai_dynamic_source *dynamic = new_source(all, NULL);
     const udpai_source_config as_source = {
         .name = name,
         .kind = UDPAI_SOURCE_UDPA,
@@ -103,14 +115,12 @@ add(udpai_dynamic *all, udpai_str name, udpai_source **ret_source, udpa_error **
     udpa_err err = dynamic ? udpai_sources_add(all->sources, &as_source, true, ret_error)
                            : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err != UDPA_OK) {
-        udpai_free(dynamic);
+        udpai_dynamic_source_free(dynamic);
         return err;
     }
     udpai_source *source = udpai_sources_get(all->sources, name);
-    dynamic->all = all;
     dynamic->source = source;
     udpai_source_set_dynamic(source, dynamic);
-    udpai_timer_init(&dynamic->patience, on_patience_end);
     udpai_timer_set(all->context->wheel, &dynamic->patience,
                     udpai_context_now(all->context) + AWAITED_MS);
     *ret_source = source;
@@ -355,4 +365,87 @@ udpai_dynamic_source_end(udpai_dynamic *all, udpai_str by)
     if (source)
         how->ended(how->userdata, udpai_source_name(source));
     return true;
+}
+
+/* ---- of the configuration ---- */
+
+struct udpai_dynamic_leaving {
+    udpai_dynamic_source *made;
+    udpai_order *hang_up;
+};
+
+void
+udpai_dynamic_leaving_free(udpai_dynamic_leaving *leaving)
+{
+    if (!leaving)
+        return;
+    udpai_dynamic_source_free(leaving->made);
+    udpai_order_free(leaving->hang_up);
+    udpai_free(leaving);
+}
+
+udpai_dynamic_leaving *
+udpai_dynamic_leaving_new(udpai_dynamic *all, udpai_source *source)
+{
+    udpai_dynamic_leaving *leaving = udpai_alloc(sizeof(*leaving));
+    if (!leaving)
+        return NULL;
+    leaving->hang_up = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    leaving->made = new_source(all, source);
+    if (leaving->made && leaving->hang_up)
+        return leaving;
+    udpai_dynamic_leaving_free(leaving);
+    return NULL;
+}
+
+void
+udpai_dynamic_leaving_apply(udpai_dynamic_leaving *leaving)
+{
+    udpai_dynamic_source *made = UDPAI_TAKE(leaving->made);
+    udpai_dynamic *all = made->all;
+    made->may_have = made->was_taken_back = true;
+    udpai_source_leave_configuration(made->source, UDPAI_TAKE(leaving->hang_up));
+    udpai_source_set_dynamic(made->source, made);
+    udpai_timer_set(all->context->wheel, &made->patience,
+                    udpai_context_now(all->context) + all->context->timing.interest_linger_ms);
+    udpai_follower_look_again(all->sources_follower);
+    udpai_dynamic_leaving_free(leaving);
+}
+
+void
+udpai_dynamic_configure(udpai_dynamic *all, udpai_source *source)
+{
+    udpai_dynamic_source *dynamic = udpai_source_dynamic(source);
+    if (!dynamic)
+        return;
+    if (!udpai_source_is_absent(source))
+        all->config.ended(all->config.userdata, udpai_source_name(source));
+    udpai_dynamic_source_free(dynamic);
+    udpai_source_set_dynamic(source, NULL);
+    udpai_follower_look_again(all->sources_follower);
+    udpai_follower_look_again(all->delegations);
+}
+
+static void
+note_configured(const udpai_dynamic *all, const udpai_provider_config *provider)
+{
+    for (size_t i = 0; i < provider->n_descriptors; i++) {
+        const udpai_source *source =
+            udpai_sources_get(all->sources, provider->descriptors[i].source);
+        if (source && udpai_source_dynamic(source))
+            udpai_source_dynamic(source)->is_configured = true;
+    }
+}
+
+void
+udpai_dynamic_take_providers(udpai_dynamic *all, const udpai_node_config *config)
+{
+    size_t at = 0;
+    const udpai_source *source;
+    while ((source = udpai_sources_next(all->sources, &at)))
+        if (udpai_source_dynamic(source))
+            udpai_source_dynamic(source)->is_configured = false;
+    for (size_t i = 0; i < config->n_providers; i++)
+        note_configured(all, &config->providers[i]);
+    all->is_untidy = true;
 }

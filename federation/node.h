@@ -112,13 +112,9 @@ udpa_err udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str sour
 void udpai_node_forget_files(udpai_node *node, udpai_str source);
 /* Among replicas: is it the elected one, that writes for all? */
 bool udpai_node_is_elected(const udpai_node *node);
-/* A configured source of kind UDPA is reached otherwise from now on: at this address, by this
- * target, of which a reference is taken. What it has brought stays. UDPA_ERR_INVAL: there is none
- * of this name. UDPA_ERR_NOMEM: all is as before. */
 /* Another process of this node goes on with its sources: their streams are ended, which is no
  * failure, what they have brought stays, and none is dialled. Or they are this one's again. */
 void udpai_node_set_silent(udpai_node *node, bool is_silent);
-udpa_err udpai_node_move_source(udpai_node *node, udpai_str name, udpai_str address, void *target);
 /* Clients that never connect, because they read files: sources are asked for this group as long as
  * the node lives. */
 udpa_err udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client);
@@ -140,6 +136,34 @@ udpa_err udpai_node_check_access(udpai_node *node,
 /* Replaces the rules on publishing, also for what was published before: what they deny is
  * withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
+
+/* ---- other sources and providers ---- */
+
+typedef struct udpai_node_next udpai_node_next;
+
+/* What a change of them would do. */
+typedef struct udpai_node_next_facts {
+    size_t n_added, n_removed; /* sources */
+    /* Resources that clients have, and that would go after interest_linger, unless another source
+     * brings them by then. */
+    size_t n_withdrawn;
+} udpai_node_next_facts;
+
+/* The sources and providers of @p config, which is borrowed until one of the next two ends it,
+ * before anything else is done with the node. A source that is there by its name goes on: it keeps
+ * what it has brought, and if its kind, peer, address and target are as they were, its stream. Not
+ * for sources that are asked for groups of clients, which have to be the same. UDPA_ERR_NOMEM,
+ * UDPA_ERR_INVAL: nothing has changed. */
+udpa_err udpai_node_prepare(udpai_node *node,
+                            const udpai_node_config *config,
+                            udpai_node_next **ret_next,
+                            udpa_error **ret_error);
+const udpai_node_next_facts *udpai_node_next_facts_of(const udpai_node_next *next);
+/* They are those of the node from now on. What has no place in it any more is asked for nothing,
+ * and what came by it goes after interest_linger. */
+void udpai_node_take(udpai_node_next *next);
+/* All is as before. NULL does nothing. */
+void udpai_node_leave(udpai_node_next *next);
 
 /* Records that something was done here, with the next commit; does nothing where there is no audit.
  */

@@ -44,5 +44,8 @@ void udpai_node_propose_shares(udpai_node *node);
 void udpai_node_session_opened(udpai_node *node, udpai_report *report);
 void udpai_node_session_introduced(udpai_node *node, udpai_report *report);
 void udpai_node_session_closed(udpai_node *node, udpai_report *report);
+/* It is known, and a source waits for it now that did not when it came: ends its stream, so that it
+ * comes again. Without memory it stays what it is. */
+void udpai_node_recall_peer(udpai_node *node, const udpai_peer *peer);
 
 #endif

@@ -219,17 +219,28 @@ udpai_provider_set_in_use(udpai_context *context,
 }
 
 /* One source may be in several descriptors of a type; it is active if it is so in one. */
+bool
+udpai_provider_has_eligible(const udpai_provider *provider, const udpai_source *source)
+{
+    for (size_t i = 0; i < provider->descriptors.n; i++)
+        if (provider->descriptors.items[i].source == source &&
+            provider->descriptors.items[i].is_eligible)
+            return true;
+    for (size_t i = 0; i < provider->leaving.n; i++)
+        if (provider->leaving.items[i].source == source && provider->leaving.items[i].is_eligible)
+            return true;
+    return false;
+}
+
+/* Those that leave are so as they were. */
 static void
 mark_in_use(udpai_providers *providers, const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++) {
-        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        bool eligible = false;
-        for (size_t k = 0; k < provider->descriptors.n; k++)
-            eligible |= provider->descriptors.items[k].source == descriptor->source &&
-                        provider->descriptors.items[k].is_eligible;
-        udpai_provider_set_in_use(providers->context, udpai_source_origin(descriptor->source),
-                                  udpai_bytes_view(provider->type), eligible);
+        const udpai_source *source = provider->descriptors.items[i].source;
+        udpai_provider_set_in_use(providers->context, udpai_source_origin(source),
+                                  udpai_bytes_view(provider->type),
+                                  udpai_provider_has_eligible(provider, source));
     }
 }
 

@@ -24,7 +24,7 @@ typedef struct udpai_descriptor {
     bool is_cut_off;    /* not reached because one before it succeeds; false: for another reason */
     bool is_eligible;   /* what came by it may be effective */
     bool is_subscribed; /* of a name: its scope has the subscription */
-    uint64_t leaves_ms; /* of a name: when it goes, whatever is there in its place; 0: it stays */
+    uint64_t leaves_ms; /* when it goes, whatever is there in its place; 0: it stays */
 } udpai_descriptor;
 
 /* The provider of one type, or of one name of it. */
@@ -39,6 +39,11 @@ typedef struct udpai_provider {
     /* Descriptors with sources that are asked for each group of clients by itself: the groups' are
      * made after these. */
     UDPAI_VECTOR(udpai_descriptor) per_clients;
+    /* Of a type: those that its configuration has no more. What came by them counts until they go.
+     */
+    UDPAI_VECTOR(udpai_descriptor) leaving;
+    udpai_timer patience; /* with the first of those */
+    bool ends;            /* it has nothing else: its type has no provider any more */
 } udpai_provider;
 
 struct udpai_providers {
@@ -67,6 +72,8 @@ void udpai_provider_set_in_use(udpai_context *context,
                                udpai_str type_url,
                                bool in_use);
 
+/* Is it so by one of the descriptors, or of those that leave? */
+bool udpai_provider_has_eligible(const udpai_provider *provider, const udpai_source *source);
 /* Looks at it and at what follows from it. */
 void udpai_provider_evaluate(udpai_provider *provider);
 /* Which of its sources are asked, and which are active; nothing follows yet. */
@@ -88,6 +95,20 @@ bool udpai_providers_know(const udpai_providers *providers, udpai_str type_url, 
 
 /* ---- provider_new.c ---- */
 
+/* One of this configuration, with descriptors, but without their scopes. */
+udpa_err udpai_provider_make(udpai_providers *providers,
+                             udpai_str type_url,
+                             const udpai_provider_config *config,
+                             udpai_provider **ret_provider,
+                             udpa_error **ret_error);
+/* The same, of the template of every other type. */
+udpa_err udpai_provider_make_of_any(udpai_providers *providers,
+                                    udpai_str type_url,
+                                    const udpai_provider *template,
+                                    udpai_provider **ret_provider,
+                                    udpa_error **ret_error);
+/* Waits for a subscription to its type, and gives it up where none comes. */
+void udpai_provider_await_use(udpai_provider *provider);
 /* Those of types, and the template of every other type. */
 udpa_err udpai_providers_configure_types(udpai_providers *providers,
                                          const udpai_node_config *config,

@@ -29,6 +29,10 @@ udpai_provider_free(udpai_provider *provider)
     for (size_t i = 0; i < provider->per_clients.n; i++)
         udpa_bytes_unref(provider->per_clients.items[i].prefix);
     udpai_vector_done(&provider->per_clients);
+    udpai_timer_cancel(&provider->patience);
+    for (size_t i = 0; i < provider->leaving.n; i++)
+        udpa_bytes_unref(provider->leaving.items[i].prefix);
+    udpai_vector_done(&provider->leaving);
     udpa_bytes_unref(provider->type);
     udpa_bytes_unref(provider->name);
     udpai_free(provider);
@@ -45,7 +49,7 @@ holds_anything(const udpai_provider *provider)
                              udpai_source_origin(provider->descriptors.items[i].source),
                              udpai_bytes_view(provider->type)))
             return true;
-    return false;
+    return provider->leaving.n > 0;
 }
 
 static void
@@ -65,8 +69,8 @@ give_up(udpai_provider *provider)
     udpai_context_touch(providers->context);
 }
 
-static void
-await_use(udpai_provider *provider)
+void
+udpai_provider_await_use(udpai_provider *provider)
 {
     const udpai_providers *providers = provider->owner;
     udpai_timer_set(providers->context->wheel, &provider->unused,
@@ -88,7 +92,7 @@ on_unused(udpai_timer *timer)
     udpai_provider *provider = UDPAI_CONTAINER_OF(timer, udpai_provider, unused);
     udpai_providers *providers = provider->owner;
     if (holds_anything(provider)) {
-        await_use(provider);
+        udpai_provider_await_use(provider);
         return;
     }
     give_up(provider);
@@ -149,6 +153,13 @@ add_descriptor(udpai_providers *providers,
     return udpai_fail_code(ret_error, udpai_provider_add(provider, &descriptor, config->prefix));
 }
 
+/* Those that leave are looked at with all providers. */
+static void
+on_patience_end(udpai_timer *timer)
+{
+    udpai_context_touch(UDPAI_CONTAINER_OF(timer, udpai_provider, patience)->owner->context);
+}
+
 udpai_provider *
 udpai_provider_new(udpai_providers *providers, udpai_str type_url)
 {
@@ -157,18 +168,19 @@ udpai_provider_new(udpai_providers *providers, udpai_str type_url)
         return NULL;
     provider->owner = providers;
     udpai_timer_init(&provider->unused, on_unused);
+    udpai_timer_init(&provider->patience, on_patience_end);
     if (udpa_bytes_new(&provider->type, type_url.data, type_url.len) == UDPA_OK)
         return provider;
     udpai_provider_free(provider);
     return NULL;
 }
 
-static udpa_err
-new_provider(udpai_providers *providers,
-             udpai_str type_url,
-             const udpai_provider_config *config,
-             udpai_provider **ret_provider,
-             udpa_error **ret_error)
+udpa_err
+udpai_provider_make(udpai_providers *providers,
+                    udpai_str type_url,
+                    const udpai_provider_config *config,
+                    udpai_provider **ret_provider,
+                    udpa_error **ret_error)
 {
     udpai_provider *provider = udpai_provider_new(providers, type_url);
     udpa_err err = udpai_fail_code(ret_error, provider ? UDPA_OK : UDPA_ERR_NOMEM);
@@ -212,7 +224,7 @@ add_type(udpai_providers *providers,
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for type '%.*s'",
                           (int)type_url.len, type_url.data);
     udpai_provider *provider = NULL;
-    udpa_err err = new_provider(providers, type_url, config, &provider, ret_error);
+    udpa_err err = udpai_provider_make(providers, type_url, config, &provider, ret_error);
     if (err != UDPA_OK)
         return err;
     err = udpai_fail_code(ret_error, udpai_provider_activate(&providers->by_type, provider));
@@ -237,19 +249,22 @@ udpai_providers_configure_types(udpai_providers *providers,
         if (provider->n_types == 0 && err == UDPA_OK)
             err = providers->any_type
                       ? udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for every other type")
-                      : new_provider(providers, (udpai_str){"", 0}, provider, &providers->any_type,
-                                     ret_error);
+                      : udpai_provider_make(providers, (udpai_str){"", 0}, provider,
+                                            &providers->any_type, ret_error);
     }
     return err;
 }
 
-static udpa_err
-add_type_of_any(udpai_providers *providers, udpai_str type_url)
+udpa_err
+udpai_provider_make_of_any(udpai_providers *providers,
+                           udpai_str type_url,
+                           const udpai_provider *template,
+                           udpai_provider **ret_provider,
+                           udpa_error **ret_error)
 {
-    const udpai_provider *template = providers->any_type;
     UDPAI_VECTOR(udpai_descriptor_config) descriptors = {0};
     if (!udpai_vector_reserve(&descriptors, template->descriptors.n))
-        return UDPA_ERR_NOMEM;
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     for (size_t i = 0; i < template->descriptors.n; i++) {
         const udpai_descriptor *from = &template->descriptors.items[i];
         descriptors.items[descriptors.n++] = (udpai_descriptor_config){
@@ -263,8 +278,23 @@ add_type_of_any(udpai_providers *providers, udpai_str type_url)
         .descriptors = descriptors.items,
         .n_descriptors = descriptors.n,
     };
-    udpa_err err = add_type(providers, type_url, &config, NULL);
+    udpa_err err = udpai_provider_make(providers, type_url, &config, ret_provider, ret_error);
     udpai_vector_done(&descriptors);
+    if (err == UDPA_OK)
+        (*ret_provider)->is_of_any = true;
+    return err;
+}
+
+static udpa_err
+add_type_of_any(udpai_providers *providers, udpai_str type_url)
+{
+    udpai_provider *provider = NULL;
+    udpa_err err =
+        udpai_provider_make_of_any(providers, type_url, providers->any_type, &provider, NULL);
+    if (err == UDPA_OK)
+        err = udpai_provider_activate(&providers->by_type, provider);
+    if (err != UDPA_OK)
+        udpai_provider_free(provider);
     return err;
 }
 
@@ -289,7 +319,7 @@ udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool subs
     provider->n_subscribed += subscribed ? 1 : (size_t)-1;
     udpai_timer_cancel(&provider->unused);
     if (provider->is_of_any && provider->n_subscribed == 0)
-        await_use(provider);
+        udpai_provider_await_use(provider);
     for (size_t i = 0; i < provider->descriptors.n; i++)
         udpai_scope_interest(provider->descriptors.items[i].scope, text, subscribed);
     udpai_context_touch(provider->owner->context);
@@ -311,9 +341,8 @@ provider_of(udpai_providers *providers, udpai_str type_url)
         add_type_of_any(providers, type_url) != UDPA_OK)
         return provider;
     provider = udpai_map_get(&providers->by_type, type_url);
-    provider->is_of_any = true;
     providers->n_any_types++;
-    await_use(provider);
+    udpai_provider_await_use(provider);
     udpai_demand_visit(providers->demand, type_url, replay, provider);
     return provider;
 }

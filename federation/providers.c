@@ -4,6 +4,7 @@
 #include "federation/named.h"
 
 #include "base/alloc.h"
+#include "federation/provider_change.h"
 #include "model/client_type.h"
 
 udpa_err
@@ -130,6 +131,7 @@ void
 udpai_providers_evaluate(udpai_providers *providers)
 {
     udpai_source *source = NULL;
+    udpai_providers_let_go(providers);
     udpai_providers_evaluate_map(&providers->by_type);
     udpai_named_evaluate(providers);
     while ((source = udpai_sources_next_own(providers->sources, source)))

@@ -209,6 +209,70 @@ udpai_recovery_free(udpai_recovery *recovery)
     return NULL;
 }
 
+/* ---- another one ---- */
+
+static bool
+is_scope(const udpai_scope *scope, udpai_str type_url, udpai_str prefix)
+{
+    return udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
+           udpai_str_eq(udpai_bytes_view(scope->prefix), prefix);
+}
+
+static bool
+are_scopes(const udpai_recovery *recovery, const udpai_recover_config *config)
+{
+    const udpai_str all = {"", 0};
+    size_t n_prefixes = config->n_prefixes ? config->n_prefixes : 1;
+    bool are = recovery->scopes.n == config->n_types * n_prefixes;
+    for (size_t i = 0; are && i < recovery->scopes.n; i++)
+        are = is_scope(recovery->scopes.items[i], config->types[i / n_prefixes],
+                       config->n_prefixes ? config->prefixes[i % n_prefixes] : all);
+    return are;
+}
+
+bool
+udpai_recovery_is(const udpai_source *source, const udpai_source_config *config)
+{
+    const udpai_recovery *recovery = source->recovery;
+    if (!recovery)
+        return config->recover.n_types == 0 && config->n_standby_for == 0;
+    bool is =
+        recovery->standby_for.n == config->n_standby_for && are_scopes(recovery, &config->recover);
+    for (size_t i = 0; is && i < config->n_standby_for; i++)
+        is = udpai_str_eq(udpai_bytes_view(recovery->standby_for.items[i]), config->standby_for[i]);
+    return is;
+}
+
+void
+udpai_recovery_end(udpai_source *source)
+{
+    udpai_recovery *recovery = source->recovery;
+    if (!recovery)
+        return;
+    for (size_t i = 0; i < recovery->scopes.n; i++)
+        udpai_scope_give_up(recovery->scopes.items[i]);
+    source->recovery = udpai_recovery_free(recovery);
+    udpai_source_touch(source);
+}
+
+void
+udpai_recovery_replace(udpai_source *source, udpai_source *made)
+{
+    udpai_recovery_end(source);
+    udpai_recovery *recovery = UDPAI_TAKE(made->recovery);
+    if (!recovery)
+        return;
+    recovery->source = source;
+    source->recovery = recovery;
+    for (size_t i = 0; i < recovery->scopes.n; i++) {
+        udpai_scope *scope = recovery->scopes.items[i];
+        scope->source = source;
+        udpai_list_remove(&scope->in_source);
+        udpai_list_append(&source->scopes, &scope->in_source);
+    }
+    begin_wait(recovery);
+}
+
 /* ---- what was learned ---- */
 
 bool

@@ -21,6 +21,12 @@ struct udpai_recovery {
 udpa_err
 udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa_error **ret_error);
 udpai_recovery *udpai_recovery_free(udpai_recovery *recovery);
+/* Is that what the source has already? */
+bool udpai_recovery_is(const udpai_source *source, const udpai_source_config *config);
+/* Nothing is taken over any more. */
+void udpai_recovery_end(udpai_source *source);
+/* Gives the source what was made for another one, @p made, in the place of its own. */
+void udpai_recovery_replace(udpai_source *source, udpai_source *made);
 
 /* ---- what happens ---- */
 

@@ -210,3 +210,16 @@ udpai_node_session_closed(udpai_node *node, udpai_report *report)
     if (source)
         attach_spare(node, source);
 }
+
+void
+udpai_node_recall_peer(udpai_node *node, const udpai_peer *peer)
+{
+    bool may_serve = peer->info && !peer->source && !peer->is_client && !peer->is_of_set &&
+                     !peer->is_replaced && !peer->is_spare;
+    udpai_order *order =
+        may_serve && source_that_listens(node, peer) ? udpai_order_new(UDPAI_ORDER_HANG_UP) : NULL;
+    if (!order)
+        return;
+    order->session = peer->session;
+    udpai_context_order(&node->context, order);
+}

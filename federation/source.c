@@ -422,6 +422,14 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     return err == UDPA_OK ? udpai_servers_set(source, config->starts_anywhere) : err;
 }
 
+void
+udpai_source_set_keeping(const udpai_source *source)
+{
+    bool is_path = source->kind == UDPAI_SOURCE_PATH;
+    udpai_origin_set_durable(source->origin, source->owner->context->is_durable && !is_path);
+    udpai_origin_set_keeps_alive(source->origin, is_path);
+}
+
 static udpa_err
 make_origin(udpai_source *source)
 {
@@ -435,25 +443,19 @@ make_origin(udpai_source *source)
     if (!source->origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(store, source->origin, UDPAI_ORIGIN_SOURCE, 0);
-    udpai_origin_set_durable(source->origin, source->owner->context->is_durable &&
-                                                 source->kind != UDPAI_SOURCE_PATH);
-    udpai_origin_set_keeps_alive(source->origin, source->kind == UDPAI_SOURCE_PATH);
+    udpai_source_set_keeping(source);
     return UDPA_OK;
 }
 
 udpa_err
-udpai_source_new(udpai_sources *sources,
-                 const udpai_source_config *config,
-                 bool serves_us,
-                 udpai_source **ret_source,
-                 udpa_error **ret_error)
+udpai_source_make(udpai_sources *sources,
+                  const udpai_source_config *config,
+                  udpai_source **ret_source)
 {
     udpai_source *source = udpai_alloc(sizeof(*source));
     if (!source)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        return UDPA_ERR_NOMEM;
     source->owner = sources;
-    source->serves_us = serves_us;
-    source->link = ++sources->last_link;
     source->since_us = udpai_context_wall_us(sources->context);
     udpai_list_init(&source->in_own);
     udpai_list_init(&source->scopes);
@@ -463,8 +465,28 @@ udpai_source_new(udpai_sources *sources,
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
     udpai_timer_init(&source->fail_back, on_fail_back);
-    udpa_err err = udpai_fail_code(ret_error, copy_config(source, config));
-    if (err == UDPA_OK && serves_us)
+    udpa_err err = copy_config(source, config);
+    if (err == UDPA_OK)
+        *ret_source = source;
+    else
+        udpai_source_free(source);
+    return err;
+}
+
+udpa_err
+udpai_source_new(udpai_sources *sources,
+                 const udpai_source_config *config,
+                 bool serves_us,
+                 udpai_source **ret_source,
+                 udpa_error **ret_error)
+{
+    udpai_source *source = NULL;
+    udpa_err err = udpai_source_make(sources, config, &source);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    source->serves_us = serves_us;
+    source->link = ++sources->last_link;
+    if (serves_us)
         err = udpai_fail_code(ret_error, make_origin(source));
     if (err == UDPA_OK && serves_us)
         err = udpai_recovery_new(source, config, ret_error);

@@ -74,6 +74,10 @@ const char *udpai_source_server(const udpai_source *source);
 /* A provider names it at this position, from 0: the first to do so decides its order among the
  * sources. */
 void udpai_source_take_order(udpai_source *source, unsigned position);
+/* Others may name it at other positions now … */
+void udpai_source_forget_order(udpai_source *source);
+/* … or none does, and what it has brought is behind all else. */
+void udpai_source_put_last(udpai_source *source);
 /* Counts something that has happened to it: those that are configured by their names, the others
  * together. */
 void udpai_source_meter(const udpai_source *source, udpai_metric metric);

@@ -2,6 +2,7 @@
 #include "federation/source_dynamic.h"
 
 #include "federation/connection.h"
+#include "federation/recovery.h"
 
 udpai_dynamic_source *
 udpai_source_dynamic(const udpai_source *source)
@@ -14,8 +15,10 @@ void
 udpai_source_set_dynamic(udpai_source *source, udpai_dynamic_source *dynamic)
 {
     source->dynamic = dynamic;
-    if (!dynamic)
+    if (!dynamic) {
+        source->by = udpa_bytes_unref(source->by);
         return;
+    }
     source->is_absent = true;
     source->is_decided = source->owner->context->is_started;
 }
@@ -63,7 +66,7 @@ udpai_source_appear(udpai_source *source, void *target)
                 context->store, source->origin,
                 udpai_bytes_view(UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->type), false);
     source->is_void = false;
-    udpai_origin_set_durable(source->origin, context->is_durable);
+    udpai_source_set_keeping(source);
 }
 
 void *
@@ -83,16 +86,13 @@ udpai_source_move(udpai_source *source, void *target, bool is_quick)
 }
 
 /* With another link, so that later reports of the former one are ignored. */
-bool
-udpai_source_leave(udpai_source *source)
+static void
+leave(udpai_source *source, const char *why)
 {
-    if (!udpai_source_disconnect(source))
-        return false;
     udpai_source_disown_stream(source);
     udpai_sources_relink(source->owner, source);
     UDPA_AUTO(udpa_error_unref)
-    udpa_error *error =
-        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the resource that defined it was removed");
+    udpa_error *error = udpa_error_new(UDPA_ERR_CLOSED, NULL, "%s", why);
     source->is_absent = true;
     udpai_timer_cancel(&source->retry);
     udpai_timer_cancel(&source->grace);
@@ -101,7 +101,24 @@ udpai_source_leave(udpai_source *source)
     source->is_reached = false;
     udpai_source_put_target(source, NULL);
     source->by = udpa_bytes_unref(source->by);
+}
+
+bool
+udpai_source_leave(udpai_source *source)
+{
+    if (!udpai_source_disconnect(source))
+        return false;
+    leave(source, "the resource that defined it was removed");
     return true;
+}
+
+void
+udpai_source_leave_configuration(udpai_source *source, udpai_order *hang_up)
+{
+    udpai_source_disconnect_by(source, hang_up);
+    source->may_ask = source->stays_connected = false;
+    udpai_recovery_end(source);
+    leave(source, "it is not configured any more");
 }
 
 static void

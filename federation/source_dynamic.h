@@ -17,7 +17,7 @@ typedef struct udpai_source_version {
 
 /* NULL: it is configured. */
 udpai_dynamic_source *udpai_source_dynamic(const udpai_source *source);
-/* It is to come by a resource, and is absent until then; NULL: it ends. */
+/* It is to come by a resource, and is absent until then; NULL: it ends, or is configured now. */
 void udpai_source_set_dynamic(udpai_source *source, udpai_dynamic_source *dynamic);
 /* Is there no such resource? */
 bool udpai_source_is_absent(const udpai_source *source);
@@ -38,6 +38,8 @@ void udpai_source_move(udpai_source *source, void *target, bool is_quick);
 /* The resource was removed: as if its stream were lost, and it is not dialled again. False: without
  * memory nothing has changed. */
 bool udpai_source_leave(udpai_source *source);
+/* It was configured, and is not any more: the same, by an order to hang up, which it takes. */
+void udpai_source_leave_configuration(udpai_source *source, udpai_order *hang_up);
 /* What came by it is withdrawn, and nothing is waited for. */
 void udpai_source_make_void(udpai_source *source);
 

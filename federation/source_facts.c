@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all parts may know of a source, and ask for it. */
+#include <limits.h>
+
 #include "federation/source_internal.h"
 
 #include "model/client_type.h"
@@ -75,7 +77,7 @@ bool
 udpai_source_listens_for(const udpai_source *source, udpai_str *ret_name)
 {
     *ret_name = udpai_bytes_view(source->peer_name);
-    return source->kind == UDPAI_SOURCE_UDPA_LISTEN;
+    return source->kind == UDPAI_SOURCE_UDPA_LISTEN && !source->is_absent;
 }
 
 bool
@@ -207,6 +209,20 @@ udpai_source_take_order(udpai_source *source, unsigned position)
 {
     if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
         source->order = position + 1;
+    udpai_origin_set_rank(source->owner->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
+                          source->order);
+}
+
+void
+udpai_source_forget_order(udpai_source *source)
+{
+    source->order = 0;
+}
+
+void
+udpai_source_put_last(udpai_source *source)
+{
+    source->order = UINT_MAX;
     udpai_origin_set_rank(source->owner->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
                           source->order);
 }

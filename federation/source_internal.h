@@ -138,6 +138,12 @@ void udpai_sources_relink(udpai_sources *sources, udpai_source *source);
 
 /* ---- source.c ---- */
 
+/* What its configuration states of it, without a link, an origin or anything to recover. */
+udpa_err udpai_source_make(udpai_sources *sources,
+                           const udpai_source_config *config,
+                           udpai_source **ret_source);
+/* What it sends is kept, but for a directory's contents, which last as long as they are read. */
+void udpai_source_set_keeping(const udpai_source *source);
 udpa_err udpai_source_new(udpai_sources *sources,
                           const udpai_source_config *config,
                           bool serves_us,

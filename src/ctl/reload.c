@@ -22,13 +22,15 @@ put_all(const udpai_tree *root, const char *list, const char *after, udpai_strbu
     }
 }
 
+/* What came, went or was edited: "directory PATH: added". */
 static void
-put_directories(const udpai_tree *root, udpai_strbuf *out)
+put_each(
+    const udpai_tree *root, const char *list, const char *what, const char *key, udpai_strbuf *out)
 {
-    const udpai_tree *all = udpai_tree_value(root, UDPAI_STR("directories"), UDPAI_TREE_LIST);
+    const udpai_tree *all = udpai_tree_value(root, udpai_str_from(list), UDPAI_TREE_LIST);
     for (uint32_t i = 0; all && i < all->n; i++) {
-        udpai_strbuf_puts(out, "directory ");
-        udpai_cli_put_text(out, udpai_tree_text(all->items[i], "path"));
+        udpai_strbuf_printf(out, "%s ", what);
+        udpai_cli_put_text(out, udpai_tree_text(all->items[i], key));
         udpai_strbuf_puts(out, ": ");
         udpai_cli_put_text(out, udpai_tree_text(all->items[i], "change"));
         udpai_strbuf_putc(out, '\n');
@@ -67,7 +69,8 @@ put_answer(const udpai_ctl_answer *answer, bool is_dry_run, udpai_strbuf *out)
     if (is_good) {
         const udpai_tree *root = documents->roots.items[0];
         put_all(root, "changes", is_dry_run ? ": would change" : ": changed", out);
-        put_directories(root, out);
+        put_each(root, "sources", "source", "name", out);
+        put_each(root, "directories", "directory", "path", out);
         put_all(root, "restart", ": takes a restart", out);
         put_sum(root, is_dry_run, out);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/certificate_users.h"
 
+#include "base/alloc.h"
 #include "daemon/dynamic_sources.h"
 #include "daemon/mesh.h"
 #include "transport/http/curl_client.h"
@@ -151,11 +152,13 @@ add_sockets(const udpai_certificate_users *self,
 }
 
 static udpa_err
-add_dialled(const udpai_certificate_users *self, udpai_certificates *certificates)
+add_dialled(const udpai_certificate_users *self,
+            udpai_certificates *certificates,
+            const udpai_plan *plan)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < self->plan->dialled.n && err == UDPA_OK; i++) {
-        const udpai_plan_dialled *dialled = &self->plan->dialled.items[i];
+    for (size_t i = 0; i < plan->dialled.n && err == UDPA_OK; i++) {
+        const udpai_plan_dialled *dialled = &plan->dialled.items[i];
         err = udpai_certificates_add(certificates, &(udpai_certificate_user){
                                                        .kind = dialled->kind,
                                                        .name = dialled->name,
@@ -182,25 +185,61 @@ udpai_certificate_users_add(const udpai_certificate_users *self, udpai_certifica
     if (err == UDPA_OK && self->admin)
         err = add_sockets(self, certificates, plan->admin_sockets.items, plan->admin_sockets.n,
                           &admin);
-    if (err == UDPA_OK)
-        err = add_dialled(self, certificates);
     if (err == UDPA_OK && self->replicas && plan->etcd.tls)
         err = add_store(self, certificates);
     if (err == UDPA_OK && self->replicas)
         err = add_mesh(self, certificates);
     if (err == UDPA_OK && self->exporter && plan->traces.tls)
         err = add_collector(self, certificates);
-    return err == UDPA_OK ? add_credentials(self, certificates) : err;
+    if (err == UDPA_OK)
+        err = add_credentials(self, certificates);
+    return err == UDPA_OK ? add_dialled(self, certificates, plan) : err; /* last: these change */
 }
 
-void
+/* Of one that was there is known what was. */
+static void
+keep_known(udpai_certificate_user *user, udpai_certificate_user *before, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        udpai_certificate_user *at = &before[i];
+        if (strcmp(at->kind, user->kind) != 0 || strcmp(at->name, user->name) != 0)
+            continue;
+        user->is_read = at->is_read;
+        user->not_after_s = at->not_after_s;
+        user->trust = UDPAI_TAKE(at->trust);
+        user->refused = UDPAI_TAKE(at->refused);
+        return;
+    }
+}
+
+static void
+forget_former(udpai_certificate_user *former, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        udpai_certificate_user_done(&former[i]);
+}
+
+udpa_err
 udpai_certificate_users_take_plan(const udpai_certificate_users *self,
                                   udpai_certificates *certificates)
 {
     const udpai_plan *plan = udpai_effective_plan(self->effective);
-    for (size_t i = 0; i < certificates->users.n; i++) {
-        udpai_certificate_user *user = &certificates->users.items[i];
-        if (user->replace == replace_dialled)
-            user->client = plan->dialled.items[user->index].tls;
+    size_t first = 0, n = certificates->users.n;
+    while (first < n && certificates->users.items[first].replace != replace_dialled)
+        first++;
+    n -= first;
+    UDPAI_AUTO_FREE udpai_certificate_user *former = udpai_alloc_array(n + 1, sizeof(*former));
+    if (!former) {
+        forget_former(&certificates->users.items[first], n);
+        certificates->users.n = first;
+        return UDPA_ERR_NOMEM;
     }
+    if (n)
+        memcpy(former, &certificates->users.items[first], n * sizeof(*former));
+    certificates->users.n = first;
+    udpa_err err = add_dialled(self, certificates, plan);
+    for (size_t i = first; i < certificates->users.n; i++)
+        keep_known(&certificates->users.items[i], former, n);
+    forget_former(former, n);
+    return err;
 }

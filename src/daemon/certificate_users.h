@@ -22,9 +22,9 @@ typedef struct udpai_certificate_users {
 udpa_err udpai_certificate_users_add(const udpai_certificate_users *users,
                                      udpai_certificates *certificates);
 
-/* The present plan is another one since: what is dialled has the files that it names. To be
- * watched again. */
-void udpai_certificate_users_take_plan(const udpai_certificate_users *users,
-                                       udpai_certificates *certificates);
+/* The present plan is another one since: what is dialled is what that has. To be watched again;
+ * those that are new, read. UDPA_ERR_NOMEM: some are followed no more. */
+udpa_err udpai_certificate_users_take_plan(const udpai_certificate_users *users,
+                                           udpai_certificates *certificates);
 
 #endif

@@ -89,15 +89,28 @@ udpai_certificates_server_again(const Udpa__Config__V1__ServerTls *from,
 udpa_err
 udpai_certificates_add(udpai_certificates *certificates, const udpai_certificate_user *user)
 {
-    return udpai_vector_push(&certificates->users, *user) ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_certificate_user made = *user;
+    char *name = udpai_strdup(user->name);
+    made.name = name;
+    if (name && udpai_vector_push(&certificates->users, made))
+        return UDPA_OK;
+    udpai_free(name);
+    return UDPA_ERR_NOMEM;
+}
+
+void
+udpai_certificate_user_done(udpai_certificate_user *user)
+{
+    udpai_trust_store_unref(user->trust);
+    udpa_error_unref(user->refused);
+    udpai_free((char *)(uintptr_t)user->name);
 }
 
 void
 udpai_certificates_done(udpai_certificates *certificates)
 {
     for (size_t i = 0; i < certificates->users.n; i++)
-        udpai_trust_store_unref(certificates->users.items[i].trust);
-    udpai_certificates_report_again(certificates);
+        udpai_certificate_user_done(&certificates->users.items[i]);
     udpai_vector_done(&certificates->users);
 }
 

@@ -35,7 +35,8 @@ typedef udpa_err (*udpai_certificates_replace)(void *userdata,
 
 /* The user of some of them. */
 typedef struct udpai_certificate_user {
-    const char *kind, *name;                   /* for people: "socket", "127.0.0.1:1" */
+    const char *kind;                          /* for people: "socket" */
+    const char *name;                          /* the same: "127.0.0.1:1"; those in use own it */
     const Udpa__Config__V1__ServerTls *server; /* one of these two */
     const Udpa__Config__V1__ClientTls *client;
     udpai_certificates_replace replace; /* puts others into use */
@@ -54,10 +55,12 @@ typedef struct udpai_certificates {
     int64_t warned_s; /* when it was last reported that some end soon */
 } udpai_certificates;
 
-/* Copies it; whatever it refers to must last. */
+/* Copies it and its name; whatever else it refers to must last. */
 udpa_err udpai_certificates_add(udpai_certificates *certificates,
                                 const udpai_certificate_user *user);
 void udpai_certificates_done(udpai_certificates *certificates);
+/* One that is in use no more. */
+void udpai_certificate_user_done(udpai_certificate_user *user);
 
 /* Has the files watched, those of a user as one group: its index, from @p first_group on. */
 udpa_err udpai_certificates_watch(const udpai_certificates *certificates,

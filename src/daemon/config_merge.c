@@ -2,12 +2,11 @@
 #include "daemon/config_merge.h"
 
 #include "daemon/bootstrap_fields.h"
-#include "daemon/config_difference.h"
 #include "daemon/reflect.h"
 #include "daemon/sections.h"
+#include "daemon/source_changes.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
-typedef Udpa__Config__V1__ConfigSource source_message;
 
 /* ---- which ---- */
 
@@ -20,44 +19,25 @@ would_open(const bootstrap_message *in_effect, const bootstrap_message *read, co
            (strcmp(section, "signatures") == 0 && in_effect->signatures && !read->signatures);
 }
 
+/* Replicas agree on what each has read of its directories and sources, which begins with the start.
+ */
+static bool
+are_sources_taken(const bootstrap_message *in_effect, const bootstrap_message *read)
+{
+    return !udpai_store_is_replicated(in_effect->store) &&
+           udpai_sources_may_change(in_effect, read);
+}
+
 static bool
 is_section_taken(const bootstrap_message *in_effect,
                  const bootstrap_message *read,
                  const char *section)
 {
+    if (strcmp(section, "providers") == 0)
+        return are_sources_taken(in_effect, read);
     return udpai_bootstrap_is_taken_over(section) && !would_open(in_effect, read, section);
 }
 
-bool
-udpai_config_moves(const source_message *before, const source_message *now)
-{
-    if (before->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA ||
-        now->kind_case != before->kind_case || !before->udpa->tls != !now->udpa->tls)
-        return false;
-    source_message alike = *now;
-    Udpa__Config__V1__UdpaSource there = *now->udpa;
-    there.address = before->udpa->address;
-    there.tls = before->udpa->tls;
-    there.keepalive = before->udpa->keepalive;
-    alike.udpa = &there;
-    return udpai_config_is_same(&before->base, &alike.base) &&
-           !udpai_config_is_same(&before->base, &now->base);
-}
-
-/* Are they the same sources, of which some are reached otherwise? */
-static bool
-are_sources_alike(const Udpa__Config__V1__StaticResources *before,
-                  const Udpa__Config__V1__StaticResources *now)
-{
-    bool is = before && now && before->n_config_sources == now->n_config_sources;
-    for (size_t i = 0; is && i < now->n_config_sources; i++) {
-        const source_message *a = before->config_sources[i], *b = now->config_sources[i];
-        is = udpai_config_moves(a, b) || udpai_config_is_same(&a->base, &b->base);
-    }
-    return is;
-}
-
-/* Replicas agree on what each has read of its directories, which begins with the start. */
 static bool
 is_part_taken(const bootstrap_message *in_effect,
               const bootstrap_message *read,
@@ -66,11 +46,8 @@ is_part_taken(const bootstrap_message *in_effect,
 {
     if (strcmp(section, "static_resources") != 0)
         return udpai_bootstrap_part_is_taken_over(section, field);
-    if (udpai_store_is_replicated(in_effect->store))
-        return false;
-    return udpai_bootstrap_part_is_taken_over(section, field) ||
-           (strcmp(field, "config_sources") == 0 &&
-            are_sources_alike(in_effect->static_resources, read->static_resources));
+    return strcmp(field, "config_sources") == 0 ? are_sources_taken(in_effect, read)
+                                                : !udpai_store_is_replicated(in_effect->store);
 }
 
 /* ---- copying ---- */

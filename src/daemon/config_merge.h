@@ -8,11 +8,6 @@
 #include "udpa/config/v1/bootstrap.pb-c.h"
 #include "wire/arena.h"
 
-/* Do these two differ in how the peer is reached alone: udpa.address, udpa.tls, udpa.keepalive? Not
- * if only one has TLS. */
-bool udpai_config_moves(const Udpa__Config__V1__ConfigSource *before,
-                        const Udpa__Config__V1__ConfigSource *now);
-
 /* Which fields are taken over is in the tables of fields.h. @p *ret_merged: in the arena, with
  * pointers into both. UDPA_ERR_NOMEM. */
 udpa_err udpai_config_merge(const Udpa__Config__V1__Bootstrap *in_effect,

@@ -14,6 +14,7 @@
 #include "daemon/config_merge.h"
 #include "daemon/log_sink.h"
 #include "daemon/options_check.h"
+#include "daemon/source_changes.h"
 #include "daemon/store_keys.h"
 #include "endpoint/host.h"
 #include "endpoint/note.h"
@@ -36,7 +37,10 @@ typedef struct reload {
     udpa_bytes *packed;                  /* its file, for workers */
     char *restart;                       /* NULL: nothing takes one */
     udpai_sealer keys;                   /* of the store */
-    udpai_directories_next *directories; /* NULL: those that there are */
+    udpai_source_config *sources;        /* the plan's, with the targets that there are */
+    udpai_node_config node_config;       /* with those */
+    udpai_node_next *node;               /* sources and providers; NULL: those that there are */
+    udpai_directories_next *directories; /* the same */
     udpai_log_next *log;                 /* the same */
 } reload;
 
@@ -133,6 +137,50 @@ make_plan(reload *self, udpa_error **ret_error)
 
 /* ---- what can fail ---- */
 
+static const udpai_plan *
+plan_before(const reload *self)
+{
+    return udpai_effective_plan(self->env->effective);
+}
+
+/* Peers that are reached as before have the targets that they have. */
+static udpa_err
+prepare_sources(reload *self, udpa_error **ret_error)
+{
+    const udpai_plan *plan = self->plan;
+    size_t n = plan->sources.n;
+    self->node_config = plan->settings.node;
+    self->sources = udpai_alloc_array(n + 1, sizeof(*self->sources));
+    if (!self->sources)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    for (size_t i = 0; i < n; i++) {
+        self->sources[i] = plan->sources.items[i];
+        void *kept = udpai_plan_kept_target(plan, plan_before(self), self->sources[i].name);
+        if (kept)
+            self->sources[i].target = kept;
+    }
+    self->node_config.sources = self->sources;
+    return udpai_node_prepare(udpai_endpoint_node(self->env->endpoint), &self->node_config,
+                              &self->node, ret_error);
+}
+
+/* Also of what load is reported to, and of a descriptor in a provider. */
+static void
+look_for_sources(void *userdata, const char *path)
+{
+    *(bool *)userdata |= strncmp(path, "providers", strlen("providers")) == 0 ||
+                         strncmp(path, "static_resources", strlen("static_resources")) == 0;
+}
+
+static bool
+has_other_sources(const reload *self)
+{
+    bool has = false;
+    udpai_config_visit_differences(self->before, self->plan->bootstrap.message, look_for_sources,
+                                   &has);
+    return has;
+}
+
 static udpa_err
 prepare(reload *self, udpa_error **ret_error)
 {
@@ -142,14 +190,23 @@ prepare(reload *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err =
             udpai_directories_prepare(env->directories, self->plan, &self->directories, ret_error);
+    if (err == UDPA_OK && has_other_sources(self))
+        err = prepare_sources(self, ret_error);
     return err;
+}
+
+static size_t
+n_withdrawn(const reload *self)
+{
+    size_t n = self->node ? udpai_node_next_facts_of(self->node)->n_withdrawn : 0;
+    return n + udpai_directories_facts_of(self->directories)->n_withdrawn;
 }
 
 static udpa_err
 check_withdrawal(const reload *self, udpa_error **ret_error)
 {
     udpai_node *node = udpai_endpoint_node(self->env->endpoint);
-    size_t n = udpai_directories_facts_of(self->directories)->n_withdrawn;
+    size_t n = n_withdrawn(self);
     size_t n_all = udpai_store_n_contributions(udpai_node_store(node));
     unsigned most = self->plan->settings.node.store.max_withdrawal;
     most = most ? most : MAX_WITHDRAWAL;
@@ -233,21 +290,6 @@ take_store_keys(const reload *self)
     return err;
 }
 
-/* Sources that have moved; without memory one is reached as before until the next reload. */
-static void
-take_sources(const reload *self, const udpai_plan *before)
-{
-    udpai_node *node = udpai_endpoint_node(self->env->endpoint);
-    for (size_t i = 0; i < self->plan->sources.n; i++) {
-        const udpai_source_config *source = &self->plan->sources.items[i];
-        if (udpai_plan_source_moves(self->plan, before, i) &&
-            udpai_node_move_source(node, source->name, source->address, source->target) != UDPA_OK)
-            udpai_log_about(UDPA_LOG_ERROR, LOG, UDPAI_ABOUT({UDPAI_LOG_SOURCE, source->name}),
-                            "source %.*s: is reached as before: out of memory",
-                            UDPAI_SHOWN(source->name));
-    }
-}
-
 /* What needs memory goes first; if there is none nothing has changed. */
 static udpa_err
 commit(reload *self)
@@ -262,10 +304,11 @@ commit(reload *self)
         return err;
     log_rules(self, has_other_rules);
     udpai_log_take(UDPAI_TAKE(self->log));
+    if (self->node) /* before it is given directories of its sources */
+        udpai_node_take(UDPAI_TAKE(self->node));
     udpai_directories_take(env->directories, UDPAI_TAKE(self->directories));
     udpai_directories_set_plan(env->directories, self->plan);
     take_signatures(self);
-    take_sources(self, udpai_effective_plan(env->effective));
     udpai_replicas_note_rules(env->replicas, env->plan, now, self->plan->settings.node.keyring);
     udpai_workers_take_bootstrap(env->workers, self->packed);
     udpai_effective_take(env->effective, UDPAI_TAKE(self->plan), &self->read,
@@ -337,12 +380,23 @@ put_path(void *userdata, const char *path)
 }
 
 static void
+put_change(struct list *list, const char *key, const char *name, const char *change)
+{
+    udpai_strbuf_printf(list->text, "%s\n {\"%s\": ", list->n++ ? "," : "", key);
+    udpai_json_put_string(list->text, udpai_str_from(name));
+    udpai_strbuf_printf(list->text, ", \"change\": \"%s\"}", change);
+}
+
+static void
 put_directory(void *userdata, const char *path, const char *change)
 {
-    struct list *list = userdata;
-    udpai_strbuf_puts(list->text, list->n++ ? ",\n {\"path\": " : "\n {\"path\": ");
-    udpai_json_put_string(list->text, udpai_str_from(path));
-    udpai_strbuf_printf(list->text, ", \"change\": \"%s\"}", change);
+    put_change(userdata, "path", path, change);
+}
+
+static void
+put_source(void *userdata, const char *name, const char *change)
+{
+    put_change(userdata, "name", name, change);
 }
 
 /* Before it is committed. */
@@ -351,9 +405,9 @@ put_report(const reload *self)
 {
     udpai_strbuf *text = self->request->report;
     const udpai_configuration_env *env = self->env;
-    struct list changes = {.text = text}, restart = {.text = text}, directories = {.text = text};
+    struct list changes = {.text = text}, restart = {.text = text}, directories = {.text = text},
+                sources = {.text = text};
     const bootstrap_message *now = self->plan->bootstrap.message;
-    const udpai_directories_facts *facts = udpai_directories_facts_of(self->directories);
     size_t n_all =
         udpai_store_n_contributions(udpai_node_store(udpai_endpoint_node(env->endpoint)));
     udpai_strbuf_printf(text, "{\"dry_run\": %s,\n\"changes\": [",
@@ -363,9 +417,11 @@ put_report(const reload *self)
     udpai_config_visit_differences(now, self->read.message, put_path, &restart);
     udpai_strbuf_puts(text, "],\n\"directories\": [");
     udpai_directories_visit(self->directories, put_directory, &directories);
+    udpai_strbuf_puts(text, "],\n\"sources\": [");
+    udpai_source_changes_visit(self->before, now, put_source, &sources);
     udpai_strbuf_printf(
         text, "],\n\"withdrawn\": %zu,\n\"resources\": %zu,\n\"client_streams\": %" PRIu64 "}\n",
-        facts->n_withdrawn, n_all, udpai_endpoint_stream_counts(env->endpoint).n_clients);
+        n_withdrawn(self), n_all, udpai_endpoint_stream_counts(env->endpoint).n_clients);
 }
 
 /* ---- all of it ---- */
@@ -373,6 +429,8 @@ put_report(const reload *self)
 static void
 reload_done(reload *self)
 {
+    udpai_node_leave(self->node);
+    udpai_free(self->sources);
     udpai_directories_leave(self->env->directories, self->directories);
     udpai_log_leave(self->log);
     udpai_sealer_done(&self->keys);

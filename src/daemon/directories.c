@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/config_difference.h"
+#include "daemon/directory_namespaces.h"
 #include "loop/clock.h"
 #include "runtime/tree.h"
 #include "transport/file/origin.h"
@@ -16,6 +17,7 @@ typedef UDPAI_VECTOR(udpa_resource *) resources;
 typedef struct watched {
     udpai_directories *all;
     const udpai_plan_directory *plan;
+    char *namespaces; /* of a source: those that providers take from it, one a line */
     udpai_file_origin *origin;
     udpai_runtime_tree *tree;
     bool is_held_back; /* it was read, and is not given to the node yet */
@@ -119,11 +121,18 @@ release(udpai_directories *all)
 }
 
 static void
+free_one(watched *self)
+{
+    udpai_free(self->namespaces);
+    udpai_free(self);
+}
+
+static void
 on_closed(void *userdata)
 {
     watched *self = userdata;
     udpai_directories *all = self->all;
-    udpai_free(self);
+    free_one(self);
     release(all);
 }
 
@@ -136,32 +145,7 @@ close_one(watched *self)
     else if (self->tree)
         udpai_runtime_tree_close(self->tree, on_closed, self);
     else
-        udpai_free(self);
-}
-
-/* ---- which names a ConfigSource may have ---- */
-
-typedef UDPAI_VECTOR(udpai_str) prefixes;
-
-/* The namespaces that providers take from the source; none: any. */
-static udpa_err
-find_namespaces(const udpai_plan *plan, udpai_str source, prefixes *ret)
-{
-    for (size_t i = 0; i < plan->providers.n; i++) {
-        const udpai_provider_config *provider = &plan->providers.items[i];
-        for (size_t k = 0; k < provider->n_descriptors; k++) {
-            const udpai_descriptor_config *descriptor = &provider->descriptors[k];
-            if (!udpai_str_eq(descriptor->source, source))
-                continue;
-            if (descriptor->prefix.len == 0) {
-                ret->n = 0;
-                return UDPA_OK;
-            }
-            if (!udpai_vector_push(ret, descriptor->prefix))
-                return UDPA_ERR_NOMEM;
-        }
-    }
-    return UDPA_OK;
+        free_one(self);
 }
 
 /* ---- */
@@ -170,7 +154,7 @@ static udpa_err
 make_origin(watched *self,
             const udpai_plan *plan,
             const udpai_plan_directory *directory,
-            const prefixes *namespaces,
+            const udpai_directory_namespaces *namespaces,
             udpa_error **ret_error)
 {
     const udpai_file_origin_options options = {
@@ -200,7 +184,7 @@ static udpa_err
 make_tree(watched *self,
           const udpai_plan *plan,
           const udpai_plan_directory *directory,
-          const prefixes *namespaces,
+          const udpai_directory_namespaces *namespaces,
           udpa_error **ret_error)
 {
     const udpai_runtime_tree_options options = {
@@ -233,14 +217,16 @@ make_one(udpai_directories *all,
          udpa_error **ret_error)
 {
     watched *self = udpai_alloc(sizeof(*self));
-    prefixes namespaces = {0};
+    udpai_directory_namespaces namespaces = {0};
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     *ret_made = self;
     self->all = all;
     self->plan = directory;
-    udpa_err err =
-        directory->source.len ? find_namespaces(plan, directory->source, &namespaces) : UDPA_OK;
+    self->namespaces = udpai_directory_namespaces_name(plan, directory->source);
+    udpa_err err = self->namespaces
+                       ? udpai_directory_namespaces_find(plan, directory->source, &namespaces)
+                       : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = (directory->tree ? make_tree : make_origin)(self, plan, directory, &namespaces,
                                                           ret_error);
@@ -354,6 +340,14 @@ is_same_place(const udpai_plan_directory *a, const udpai_plan_directory *b)
     return udpai_str_eq(a->source, b->source) && udpai_str_eq(root_of(a->path), root_of(b->path));
 }
 
+/* Without memory it is read anew. */
+static bool
+has_namespaces(const watched *one, const udpai_plan *plan)
+{
+    UDPAI_AUTO_FREE char *namespaces = udpai_directory_namespaces_name(plan, one->plan->source);
+    return namespaces && strcmp(namespaces, one->namespaces) == 0;
+}
+
 /* Nothing has to be read anew. */
 static bool
 is_read_alike(const udpai_plan_directory *a, const udpai_plan_directory *b)
@@ -403,7 +397,7 @@ prepare_one(udpai_directories_next *next,
 {
     watched *made = find(&all->items, directory);
     bool is_there = made && !has(&next->items, made);
-    bool is_kept = is_there && is_read_alike(made->plan, directory);
+    bool is_kept = is_there && is_read_alike(made->plan, directory) && has_namespaces(made, plan);
     udpa_err err = UDPA_OK;
     if (!is_kept) {
         made = NULL;
@@ -458,6 +452,16 @@ count_withdrawn(void *userdata, udpa_resource *resource)
     return true;
 }
 
+/* What a source has brought stays for a while if that is gone; then it is not counted here. */
+static bool
+is_of_source(const udpai_directories_next *next, const watched *gone)
+{
+    for (size_t i = 0; i < next->items.n; i++)
+        if (udpai_str_eq(next->items.items[i]->plan->source, gone->plan->source))
+            return true;
+    return false;
+}
+
 /* What has only moved to another directory stays. */
 static udpa_err
 count_all(udpai_directories_next *next, const udpai_directories *all)
@@ -470,9 +474,12 @@ count_all(udpai_directories_next *next, const udpai_directories *all)
                 return UDPA_ERR_NOMEM;
     if (next->read.n > 1)
         qsort(next->read.items, next->read.n, sizeof(next->read.items[0]), compare);
-    for (size_t i = 0; i < next->gone.n; i++)
-        udpai_node_visit_files(node, root_of(next->gone.items[i]->plan->path),
-                               next->gone.items[i]->plan->source, count_withdrawn, &counting);
+    for (size_t i = 0; i < next->gone.n; i++) {
+        const watched *gone = next->gone.items[i];
+        if (gone->plan->source.len == 0 || is_of_source(next, gone))
+            udpai_node_visit_files(node, root_of(gone->plan->path), gone->plan->source,
+                                   count_withdrawn, &counting);
+    }
     next->facts.n_withdrawn = counting.n_withdrawn;
     return UDPA_OK;
 }
@@ -578,7 +585,8 @@ end_one(watched *self)
 {
     udpai_node *node = udpai_endpoint_node(self->all->env.endpoint);
     udpai_str root = root_of(self->plan->path);
-    if (!find(&self->all->items, self->plan) && udpai_node_end_files(node, root) != UDPA_OK)
+    if (self->plan->source.len == 0 && !find(&self->all->items, self->plan) &&
+        udpai_node_end_files(node, root) != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "file",
                   "directory %.*s: is not read any more, and some of it is served: out of memory",
                   UDPAI_SHOWN(root));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/bootstrap_fields.h"
-#include "daemon/config_merge.h"
 #include "daemon/dynamic_sources.h"
 #include "daemon/mesh.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
+#include "daemon/source_changes.h"
 
 static void
 collect(udpai_plan *plan)
@@ -137,15 +137,37 @@ udpai_plan_free(udpai_plan *plan)
 
 /* ---- one in the place of another ---- */
 
-typedef Udpa__Config__V1__StaticResources static_message;
-
-bool
-udpai_plan_source_moves(const udpai_plan *plan, const udpai_plan *before, size_t index)
+static bool
+is_kept(const udpai_plan *plan, const udpai_plan *before, udpai_str source)
 {
-    const static_message *now = plan->bootstrap.message->static_resources,
-                         *then = before->bootstrap.message->static_resources;
-    return now && then && index < now->n_config_sources && index < then->n_config_sources &&
-           udpai_config_moves(then->config_sources[index], now->config_sources[index]);
+    return udpai_source_is_reached_alike(before->bootstrap.message, plan->bootstrap.message,
+                                         source);
+}
+
+static udpai_source_config *
+find_source(const udpai_plan *plan, udpai_str name)
+{
+    for (size_t i = 0; i < plan->sources.n; i++)
+        if (udpai_str_eq(plan->sources.items[i].name, name))
+            return &plan->sources.items[i];
+    return NULL;
+}
+
+void *
+udpai_plan_kept_target(const udpai_plan *plan, const udpai_plan *before, udpai_str source)
+{
+    const udpai_source_config *former = find_source(before, source);
+    return former && is_kept(plan, before, source) ? former->target : NULL;
+}
+
+static udpai_plan_dialled *
+find_dialled(const udpai_plan *plan, const udpai_plan_dialled *like)
+{
+    for (size_t i = 0; i < plan->dialled.n; i++)
+        if (strcmp(plan->dialled.items[i].kind, like->kind) == 0 &&
+            strcmp(plan->dialled.items[i].name, like->name) == 0)
+            return &plan->dialled.items[i];
+    return NULL;
 }
 
 static void
@@ -156,24 +178,16 @@ swap(void **a, void **b)
     *b = was;
 }
 
-/* The first ones are those of static_resources, in their order. */
-static bool
-has_moved(const udpai_plan *plan, const udpai_plan *before, const udpai_plan_dialled *dialled)
-{
-    for (size_t i = 0; i < plan->sources.n; i++)
-        if (plan->sources.items[i].target == dialled->target)
-            return udpai_plan_source_moves(plan, before, i);
-    return false;
-}
-
+/* What is dialled is a peer of its own, which takes a restart, or one of the sources. */
 static void
-keep_dialled(udpai_plan *plan, udpai_plan *before)
+keep_dialled(udpai_plan *plan, const udpai_plan *before)
 {
-    for (size_t i = 0; i < plan->dialled.n && i < before->dialled.n; i++) {
-        udpai_plan_dialled *now = &plan->dialled.items[i], *then = &before->dialled.items[i];
-        const udpai_plan_dialled was = *now;
-        if (has_moved(plan, before, now))
+    for (size_t i = 0; i < plan->dialled.n; i++) {
+        udpai_plan_dialled *now = &plan->dialled.items[i], *then = find_dialled(before, now);
+        bool is_source = strcmp(now->kind, "source") == 0;
+        if (!then || (is_source && !is_kept(plan, before, udpai_str_from(now->name))))
             continue;
+        const udpai_plan_dialled was = *now;
         now->target = then->target;
         now->client = then->client;
         then->target = was.target;
@@ -184,10 +198,12 @@ keep_dialled(udpai_plan *plan, udpai_plan *before)
 void
 udpai_plan_keep_targets(udpai_plan *plan, udpai_plan *before)
 {
-    keep_dialled(plan, before); /* finds them by the targets that they have until now */
-    for (size_t i = 0; i < plan->sources.n && i < before->sources.n; i++)
-        if (!udpai_plan_source_moves(plan, before, i))
-            swap(&plan->sources.items[i].target, &before->sources.items[i].target);
+    keep_dialled(plan, before);
+    for (size_t i = 0; i < plan->sources.n; i++) {
+        udpai_source_config *now = &plan->sources.items[i], *then = find_source(before, now->name);
+        if (then && is_kept(plan, before, now->name))
+            swap(&now->target, &then->target);
+    }
     for (size_t i = 0; i < plan->read_sources.n && i < before->read_sources.n; i++)
         swap(&plan->read_sources.items[i].target, &before->read_sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n && i < before->dials.n; i++)

@@ -193,12 +193,13 @@ udpa_err udpai_plan_values_new(udpai_plan **ret_plan,
                                const udpai_options *options,
                                udpa_error **ret_error);
 udpai_plan *udpai_plan_free(udpai_plan *plan);
-/* Of a plan that takes the place of another, with the same peers: those that have not moved
- * (config_merge.h) are reached by the targets that there are, which become this plan's; the other
- * one has those that were made for this one, which nobody uses. */
+/* Of a plan that takes the place of another: peers that are reached as before (source_changes.h)
+ * are reached by the targets that there are, which become this plan's; the other one has those that
+ * were made for this one, which nobody uses. */
 void udpai_plan_keep_targets(udpai_plan *plan, udpai_plan *before);
-/* Is the ConfigSource of this index in static_resources one that has moved? */
-bool udpai_plan_source_moves(const udpai_plan *plan, const udpai_plan *before, size_t index);
+/* The same target, still the other plan's; NULL: the source of this name is reached otherwise, or
+ * has none. */
+void *udpai_plan_kept_target(const udpai_plan *plan, const udpai_plan *before, udpai_str source);
 
 /* How it is listened there, at an address that its own has become. */
 udpai_listen_options udpai_plan_listen_options(const udpai_plan_socket *socket,

@@ -67,6 +67,29 @@ watch_keys(udpai_reload *self)
 
 /* ---- the bootstrap file ---- */
 
+static void
+look(udpai_reload *self)
+{
+    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
+}
+
+/* The plan has read those of new peers, and nobody knows yet how long they are valid. */
+static void
+take_certificates(udpai_reload *self)
+{
+    udpa_err err = udpai_certificate_users_take_plan(&self->env.users, &self->certificates);
+    if (err == UDPA_OK)
+        err = watch_keys(self);
+    if (err == UDPA_OK)
+        err = udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP);
+    if (err != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, LOG, "some files of keys are not watched: out of memory");
+    for (size_t i = 0; i < self->certificates.users.n; i++)
+        if (!self->certificates.users.items[i].is_read)
+            (void)udpai_certificates_reload(&self->certificates, i);
+    look(self);
+}
+
 udpa_err
 udpai_reload_configuration(udpai_reload *self,
                            const udpai_configuration_request *request,
@@ -79,10 +102,7 @@ udpai_reload_configuration(udpai_reload *self,
     udpa_err err = udpai_configuration_reload(&self->env.configuration, request, ret_error);
     if (err != UDPA_OK || request->is_dry_run)
         return err;
-    udpai_certificate_users_take_plan(&self->env.users, &self->certificates);
-    if (watch_keys(self) != UDPA_OK ||
-        udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP) != UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, LOG, "some files of keys are not watched: out of memory");
+    take_certificates(self);
     note_reload(self, self->env.configuration.options->config_file);
     return UDPA_OK;
 }
@@ -97,12 +117,6 @@ reload_bootstrap(udpai_reload *self)
 }
 
 /* ---- certificates ---- */
-
-static void
-look(udpai_reload *self)
-{
-    udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
-}
 
 /* Connected peers are verified again, and the status updated. */
 static void
@@ -126,6 +140,8 @@ on_changed(void *userdata, size_t group)
     udpai_reload *self = userdata;
     if (group == BOOTSTRAP_GROUP)
         return !is_watched(self) || reload_bootstrap(self);
+    if (group - FIRST_GROUP >= self->certificates.users.n)
+        return true; /* of a peer that there was before a reload */
     bool is_read = udpai_certificates_reload(&self->certificates, group - FIRST_GROUP);
     if (is_read) {
         put_into_force(self);

@@ -320,7 +320,10 @@ check_group_name(const udpai_value *value)
 }
 
 static const udpai_field static_fields[] = {
-    {.name = "config_sources", .of = &udpai_section_source, .check = check_group_name},
+    {.name = "config_sources",
+     .of = &udpai_section_source,
+     .check = check_group_name,
+     .is_taken_over = true},
     {.name = "directories", .of = &directory, .is_taken_over = true},
 };
 

@@ -37,11 +37,11 @@ PARTS = {
         'access signatures signatures_watch',
         # sources: connections, what is asked, what was missed
         'servers', 'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
-        'sources source_dynamic source_status',
+        'sources source_change source_dynamic source_status',
         # other replicas
         'mesh', 'agreement',
         # providers
-        'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'provider_active', 'providers',
+        'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'provider_active', 'provider_change', 'providers',
         # groups of clients, and what follows from demand
         'clients_settled', 'clients client_reports', 'interest report_subscriptions',
         # subscribers in the process
@@ -54,7 +54,7 @@ PARTS = {
         # what resources configure
         'follower', 'delegation dynamic_source dynamic_sources dynamic_source_read dynamic',
         # the node
-        'barriers places', 'replica_accept replica_held replica_problems replica_sweep janitor obsolete', 'replica_listing', 'replica', 'commits_audit', 'commits commits_replicated', 'outbox', 'listing', 'node_audit', 'node_freeze', 'node_sources', 'files', 'shared_files', 'delete_origin node node_metrics node_new node_parts origins restore sessions',
+        'barriers places', 'replica_accept replica_held replica_problems replica_sweep janitor obsolete', 'replica_listing', 'replica', 'commits_audit', 'commits commits_replicated', 'outbox', 'listing', 'node_audit', 'node_freeze', 'files', 'shared_files', 'delete_origin node node_metrics node_new node_parts node_sources origins restore sessions',
     ],
     'endpoint': [
         # the ground

@@ -22,8 +22,8 @@ STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 # of the part. Files without their suffixes; a header of the part may be the way.
 DOORS = {
     'federation/source_internal.h':
-        'absence ask connection difference fault held lookup recovery scope source source_dynamic source_facts '
-        'source_requests source_status source_table sources servers',
+        'absence ask connection difference fault held lookup recovery scope source source_change source_dynamic '
+        'source_facts source_requests source_status source_table sources servers',
 }
 
 # What C99 has, and the loop that callers of the library run themselves.

@@ -226,12 +226,73 @@ def check_sources(test):
     put(test.work / 'above', 's9', 'x')
     wait_for('what is new comes', lambda: len(watch.lines()) == 6)
     check('and nothing else', 's9' in watch.lines()[5], watch.lines()[5:])
-    node.config['static_resources']['config_sources'].append({'name': 'other', 'udpa': {'address': '127.0.0.1:1'}})
-    node.write()
-    check('one that is added takes a restart', node.reload('--dry-run')['restart'] == ['static_resources.config_sources'])
     watch.process.kill()
     node.end()
     second.end()
+
+
+def check_source_list(test):
+    """Sources come, go and are edited: one that stays keeps its stream, one that goes is void after interest_linger."""
+    a, b = directory(test, 'list-a', *(f'a{i}' for i in range(20))), directory(test, 'list-b', *(f'b{i}' for i in range(6)))
+    first = Node(test, 'list-first', node={'id': 'first', 'authority': 'first'}, static_resources={'directories': [a]})
+    second = Node(test, 'list-second', node={'id': 'second', 'authority': 'second'}, static_resources={'directories': [b]})
+    files = test.work / 'list-files'
+    files.mkdir()
+    for name in ('f0', 'f1'):
+        (files / f'{name}.json').write_text(json.dumps({'name': f'com.acme/{name}', 'resource': {'@type': TYPE, 'value': 'x'}}))
+    node = Node(test, 'list', timing={'interestLinger': '2s'})
+    check('nothing is there', node.names() == set())
+
+    def configure(*sources):
+        node.config['static_resources'] = {'config_sources': list(sources)}
+        node.config['providers'] = [{'types': ['google.protobuf.StringValue'], 'config_descriptors': [
+            {'resource_name': source['name'], 'continuation': 'CONTINUE'} for source in sources]}] if sources else []
+        node.write()
+    one, two = ({'name': name, 'udpa': {'address': peer.address}} for name, peer in (('one', first), ('two', second)))
+    configure(one)
+    shown = node.reload()
+    check('one is added', shown['sources'] == [{'name': 'one', 'change': 'added'}] and shown['restart'] == [], shown)
+    wait_for('it brings what it has', lambda: len(node.names()) == 20)
+    watch = Watch(node)
+    wait_for('a client has that', lambda: len(watch.lines()) == 20)
+
+    def connects():
+        return [node.metric(f'udpa_source_connects_total{{source="{name}"}}') for name in ('one', 'two')]
+    configure(one, two)
+    check('another', node.reload()['sources'] == [{'name': 'two', 'change': 'added'}])
+    wait_for('it brings more', lambda: len(node.names()) == 26 and len(watch.lines()) == 26)
+    one['max_withdrawal'] = '30%'
+    configure(two, one, {'name': 'files', 'path': {'path': str(files), 'authority': 'files'}})
+    shown = node.reload('--dry-run')
+    check('what would change', shown['sources'] == [{'name': 'one', 'change': 'edited'}, {'name': 'files', 'change': 'added'}] and
+          'source files: added\n' in node.ctl('reload', '--dry-run'), shown)
+    check('nothing has', len(node.names()) == 26 and 'files' not in node.ctl('status', 'sources'))
+    node.reload()
+    wait_for('files, too', lambda: len(node.names()) == 28)
+    put(test.work / 'list-b', 'b6', 'x')
+    wait_for('the streams go on', lambda: 'com.acme/b6' in node.names())
+    time.sleep(1.1)  # metrics are made once a second
+    check('and are those that there were', connects() == [1, 1], connects())
+    node.config['limits'] = {'maxWithdrawal': '20%'}
+    configure(two)
+    done = node.run('reload')
+    check('too much would go', done.returncode == REFUSED and ': 22 of ' in done.stderr and len(node.names()) == 29, done)
+    node.config['limits'] = {'maxWithdrawal': '80%'}
+    node.write()
+    shown = node.reload()
+    check('within bounds', shown['withdrawn'] == 22 and len(node.names()) == 29, shown)
+    n = len(watch.lines())
+    check('nothing has gone yet', n == 29, watch.lines()[29:])
+    wait_for('after a while it has', lambda: node.names() == {f'com.acme/b{i}' for i in range(7)})
+    check('of the rest a client has received nothing', len(watch.lines()) == 51 and all(
+        'removed' in line for line in watch.lines()[29:]), watch.lines()[29:])
+    node.end()
+    second.end()
+    again = Node(test, 'list', limits={'maxWithdrawal': '80%'}, static_resources=node.config['static_resources'],
+                 providers=node.config['providers'])
+    check('so it is kept', again.names() == {f'com.acme/b{i}' for i in range(7)}, again.names())
+    again.end()
+    first.end()
 
 
 class Authority:
@@ -367,6 +428,7 @@ def body(test):
     check_directories(test)
     check_errors(test)
     check_sources(test)
+    check_source_list(test)
     check_certificates(test)
     check_audit(test)
     check_workers(test)

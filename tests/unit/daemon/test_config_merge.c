@@ -80,8 +80,8 @@ of_a_section_parts_are_taken_over(void **state)
            "static_resources: {directories: [{path: b}, {path: c}], config_sources: [{name: "
            "two}]}\n",
            "static_resources: {directories: [{path: b}, {path: c}], config_sources: [{name: "
-           "one}]}\n",
-           "static_resources.config_sources");
+           "two}]}\n",
+           "");
 }
 
 #define SOURCES(all) "static_resources: {config_sources: [" all "]}\n"
@@ -99,20 +99,45 @@ sources_may_be_reached_otherwise(void **state)
            SOURCES(ONE("address: 'a:1', tls: {ca_file: b}")), "");
 }
 
+#define PROVIDERS(source, namespace)                                                               \
+    "providers: [{types: [x], config_descriptors: [{resource_name: " source                        \
+    ", namespace: " namespace "}]}]\n"
+
 static void
-other_sources_take_a_restart(void **state)
+sources_and_providers_come_and_go(void **state)
 {
     static const char before[] = SOURCES(ONE("address: 'a:1'") OTHER);
     static const char *const others[] = {
+        "",
         SOURCES(ONE("address: 'b:1'")),
-        SOURCES("{name: two, xds: {address: '127.0.0.1:3'}}, " ONE("address: 'b:1'")),
         SOURCES(ONE("address: 'b:1', tls: {ca_file: a}") OTHER),
         SOURCES("{name: one, udpa: {address: 'b:1'}, max_withdrawal: 3%}" OTHER),
         SOURCES(ONE("address: 'b:1'") ", {name: two, xds: {address: '127.0.0.1:4'}}"),
-        SOURCES("{name: one, udpa_listen: {peer: x}}" OTHER),
+        SOURCES("{name: one, udpa_listen: {peer: x}}" OTHER) PROVIDERS("one", "a"),
     };
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++)
-        expect(state, before, others[i], before, "static_resources.config_sources");
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++) {
+        expect(state, before, others[i], others[i], "");
+        expect(state, others[i], before, before, "");
+    }
+}
+
+#define GROUPED SOURCES("{name: own, xds: {address: 'a:1', audience: PER_GROUP}}")
+#define REPORTED SOURCES("{name: own, xds: {address: 'a:1', load_reporting: {}}}")
+
+/* Not those that are asked for groups of clients, nor those that load is reported to. */
+static void
+some_sources_take_a_restart(void **state)
+{
+    static const char sources[] = "static_resources.config_sources",
+                      both[] = "static_resources.config_sources, providers";
+    expect(state, GROUPED, "", GROUPED, "static_resources");
+    expect(state, "", REPORTED, "static_resources: {}\n", sources);
+    expect(state, REPORTED, SOURCES("{name: own, xds: {address: 'a:1'}}"), REPORTED, sources);
+    expect(state, GROUPED PROVIDERS("own", "a"), GROUPED PROVIDERS("own", "b"),
+           GROUPED PROVIDERS("own", "a"), "providers[0]");
+    expect(state, REPORTED PROVIDERS("own", "a"), REPORTED PROVIDERS("own", "b"),
+           REPORTED PROVIDERS("own", "b"), "");
+    expect(state, GROUPED, SOURCES(ONE("address: 'b:1'")) PROVIDERS("one", "b"), GROUPED, both);
 }
 
 static void
@@ -143,6 +168,9 @@ replicas_keep_their_directories(void **state)
            "store: {engine: ETCD}\nstatic_resources: {directories: [{path: b}]}\n",
            "store: {engine: ETCD}\nstatic_resources: {directories: [{path: a}]}\n",
            "static_resources.directories");
+    expect(state, "store: {engine: ETCD}\n",
+           "store: {engine: ETCD}\n" SOURCES(ONE("address: 'b:1'")) PROVIDERS("one", "b"),
+           "store: {engine: ETCD}\n", "static_resources, providers");
 }
 
 static udpa_err
@@ -172,15 +200,11 @@ main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
-        CASE(sections_are_taken_over),
-        CASE(the_rest_takes_a_restart),
-        CASE(of_a_section_parts_are_taken_over),
-        CASE(sources_may_be_reached_otherwise),
-        CASE(other_sources_take_a_restart),
-        CASE(a_section_may_come_or_go),
-        CASE(no_slip_opens_the_node),
-        CASE(replicas_keep_their_directories),
-        CASE(without_memory_there_is_none),
+        CASE(sections_are_taken_over),           CASE(the_rest_takes_a_restart),
+        CASE(of_a_section_parts_are_taken_over), CASE(sources_may_be_reached_otherwise),
+        CASE(sources_and_providers_come_and_go), CASE(some_sources_take_a_restart),
+        CASE(a_section_may_come_or_go),          CASE(no_slip_opens_the_node),
+        CASE(replicas_keep_their_directories),   CASE(without_memory_there_is_none),
 #undef CASE
     };
     return cmocka_run_group_tests_name("daemon config_merge", tests, NULL, NULL);

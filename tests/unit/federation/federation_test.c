@@ -186,6 +186,18 @@ fed_advance(fed_bed *bed, uint64_t ms)
     }
 }
 
+udpa_err
+fed_reconfigure(fed_bed *bed)
+{
+    udpai_node_next *next = NULL;
+    udpa_err err = udpai_node_prepare(bed->node, &bed->config, &next, NULL);
+    if (err != UDPA_OK)
+        return err;
+    udpai_node_take(next);
+    flush(bed);
+    return UDPA_OK;
+}
+
 /* ---- reports ---- */
 
 static void

@@ -73,6 +73,8 @@ void fed_start(fed_bed *bed);
 /* Ends the process, and begins another with what was kept. */
 void fed_restart(fed_bed *bed);
 void fed_advance(fed_bed *bed, uint64_t ms);
+/* The sources and providers of the bed's config are other ones now, which the node takes. */
+udpa_err fed_reconfigure(fed_bed *bed);
 
 /* ---- the stream side ---- */
 
