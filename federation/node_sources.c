@@ -198,6 +198,7 @@ udpai_node_take(udpai_node_next *next)
         udpai_dynamic_leaving_apply(next->leaving.items[i]);
     udpai_providers_take(next->providers);
     udpai_dynamic_take_providers(parts->dynamic, next->config);
+    node->context.peers_are_anonymous = next->config->peers_are_anonymous;
     call_listeners(node);
     udpai_context_touch(&node->context);
     next_free(next);

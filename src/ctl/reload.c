@@ -50,10 +50,15 @@ put_sum(const udpai_tree *root, bool is_dry_run, udpai_strbuf *out)
 {
     udpai_strbuf_printf(out,
                         "%s: %" PRIu64 " of %" PRIu64 " resources %s withdrawn, with %" PRIu64
-                        " streams of clients\n",
+                        " streams of clients",
                         is_dry_run ? "Nothing is changed" : "Reloaded",
                         number_of(root, "withdrawn"), number_of(root, "resources"),
                         is_dry_run ? "would be" : "were", number_of(root, "client_streams"));
+    if (number_of(root, "ended_streams"))
+        udpai_strbuf_printf(out, "; %" PRIu64 " of %" PRIu64 " streams %s",
+                            number_of(root, "ended_streams"), number_of(root, "streams"),
+                            is_dry_run ? "would be ended" : "are ended");
+    udpai_strbuf_putc(out, '\n');
 }
 
 /* False: it cannot be read. */
@@ -71,6 +76,7 @@ put_answer(const udpai_ctl_answer *answer, bool is_dry_run, udpai_strbuf *out)
         put_all(root, "changes", is_dry_run ? ": would change" : ": changed", out);
         put_each(root, "sources", "source", "name", out);
         put_each(root, "directories", "directory", "path", out);
+        put_each(root, "sockets", "socket", "address", out);
         put_all(root, "restart", ": takes a restart", out);
         put_sum(root, is_dry_run, out);
     }

@@ -10,7 +10,7 @@ static udpa_err
 replace_socket(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
 {
     const udpai_certificate_users *self = userdata;
-    return udpai_server_tls_replace(self->tls[index], files, ret_error);
+    return udpai_server_tls_replace(udpai_sockets_tls(self->sockets, index), files, ret_error);
 }
 
 static udpa_err
@@ -171,15 +171,31 @@ add_dialled(const udpai_certificate_users *self,
     return err;
 }
 
+/* Behind all others: these are made anew with each plan. */
+static udpa_err
+add_changing(const udpai_certificate_users *self,
+             udpai_certificates *certificates,
+             const udpai_plan *plan)
+{
+    const udpai_certificate_user socket = {.kind = "socket", .replace = replace_socket};
+    udpa_err err = add_sockets(self, certificates, plan->sockets.items, plan->sockets.n, &socket);
+    return err == UDPA_OK ? add_dialled(self, certificates, plan) : err;
+}
+
+static bool
+is_changing(const udpai_certificate_user *user)
+{
+    return user->replace == replace_socket || user->replace == replace_dialled;
+}
+
 udpa_err
 udpai_certificate_users_add(const udpai_certificate_users *self, udpai_certificates *certificates)
 {
     const udpai_plan *plan = self->plan;
-    const udpai_certificate_user socket = {.kind = "socket", .replace = replace_socket},
-                                 http = {.kind = "HTTP socket", .replace = replace_http},
+    const udpai_certificate_user http = {.kind = "HTTP socket", .replace = replace_http},
                                  admin = {.kind = "admin socket", .replace = replace_admin};
-    udpa_err err = add_sockets(self, certificates, plan->sockets.items, plan->sockets.n, &socket);
-    if (err == UDPA_OK && self->rest)
+    udpa_err err = UDPA_OK;
+    if (self->rest)
         err =
             add_sockets(self, certificates, plan->http_sockets.items, plan->http_sockets.n, &http);
     if (err == UDPA_OK && self->admin)
@@ -193,17 +209,19 @@ udpai_certificate_users_add(const udpai_certificate_users *self, udpai_certifica
         err = add_collector(self, certificates);
     if (err == UDPA_OK)
         err = add_credentials(self, certificates);
-    return err == UDPA_OK ? add_dialled(self, certificates, plan) : err; /* last: these change */
+    return err == UDPA_OK ? add_changing(self, certificates, plan) : err;
 }
 
-/* Of one that was there is known what was. */
+/* Of one that was there, by the same files, is known what was. */
 static void
 keep_known(udpai_certificate_user *user, udpai_certificate_user *before, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         udpai_certificate_user *at = &before[i];
-        if (strcmp(at->kind, user->kind) != 0 || strcmp(at->name, user->name) != 0)
+        if (strcmp(at->kind, user->kind) != 0 || strcmp(at->name, user->name) != 0 ||
+            strcmp(at->files, user->files) != 0)
             continue;
+        user->group = at->group;
         user->is_read = at->is_read;
         user->not_after_s = at->not_after_s;
         user->trust = UDPAI_TAKE(at->trust);
@@ -225,7 +243,7 @@ udpai_certificate_users_take_plan(const udpai_certificate_users *self,
 {
     const udpai_plan *plan = udpai_effective_plan(self->effective);
     size_t first = 0, n = certificates->users.n;
-    while (first < n && certificates->users.items[first].replace != replace_dialled)
+    while (first < n && !is_changing(&certificates->users.items[first]))
         first++;
     n -= first;
     UDPAI_AUTO_FREE udpai_certificate_user *former = udpai_alloc_array(n + 1, sizeof(*former));
@@ -237,7 +255,7 @@ udpai_certificate_users_take_plan(const udpai_certificate_users *self,
     if (n)
         memcpy(former, &certificates->users.items[first], n * sizeof(*former));
     certificates->users.n = first;
-    udpa_err err = add_dialled(self, certificates, plan);
+    udpa_err err = add_changing(self, certificates, plan);
     for (size_t i = first; i < certificates->users.n; i++)
         keep_known(&certificates->users.items[i], former, n);
     forget_former(former, n);

@@ -6,13 +6,13 @@
 #include "daemon/certificates.h"
 #include "daemon/effective.h"
 #include "daemon/replicas.h"
-#include "daemon/rest.h"
+#include "daemon/sockets.h"
 
-/* Borrowed for good; `tls` has one for each socket of the plan, NULL for plaintext. */
+/* Borrowed for good. */
 typedef struct udpai_certificate_users {
     const udpai_plan *plan;           /* of the start */
-    const udpai_effective *effective; /* the present one has what is dialled */
-    udpai_server_tls *const *tls;
+    const udpai_effective *effective; /* the present one has sockets, and what is dialled */
+    const udpai_sockets *sockets;
     udpai_rest *rest, *admin;      /* NULL: none */
     udpai_replicas *replicas;      /* NULL: none */
     udpai_otlp_exporter *exporter; /* NULL: nothing is traced */

@@ -86,16 +86,10 @@ udpai_certificates_server_again(const Udpa__Config__V1__ServerTls *from,
 
 /* ---- those in use ---- */
 
-udpa_err
-udpai_certificates_add(udpai_certificates *certificates, const udpai_certificate_user *user)
+static udpai_tls_paths
+paths_of(const udpai_certificate_user *user)
 {
-    udpai_certificate_user made = *user;
-    char *name = udpai_strdup(user->name);
-    made.name = name;
-    if (name && udpai_vector_push(&certificates->users, made))
-        return UDPA_OK;
-    udpai_free(name);
-    return UDPA_ERR_NOMEM;
+    return user->server ? paths_of_server(user->server) : paths_of_client(user->client);
 }
 
 void
@@ -104,6 +98,32 @@ udpai_certificate_user_done(udpai_certificate_user *user)
     udpai_trust_store_unref(user->trust);
     udpa_error_unref(user->refused);
     udpai_free((char *)(uintptr_t)user->name);
+    udpai_free(user->files);
+}
+
+/* NULL without memory. */
+static char *
+name_files(const udpai_certificate_user *user)
+{
+    udpai_strbuf text = {0};
+    const udpai_tls_paths paths = paths_of(user);
+    const char *const all[] = {paths.certificate, paths.private_key, paths.authorities,
+                               paths.revocations};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
+        udpai_strbuf_printf(&text, "%s\n", all[i] ? all[i] : "");
+    return udpai_strbuf_take(&text);
+}
+
+udpa_err
+udpai_certificates_add(udpai_certificates *certificates, const udpai_certificate_user *user)
+{
+    udpai_certificate_user made = *user;
+    made.name = udpai_strdup(user->name);
+    made.files = name_files(user);
+    if (made.name && made.files && udpai_vector_push(&certificates->users, made))
+        return UDPA_OK;
+    udpai_certificate_user_done(&made);
+    return UDPA_ERR_NOMEM;
 }
 
 void
@@ -114,26 +134,34 @@ udpai_certificates_done(udpai_certificates *certificates)
     udpai_vector_done(&certificates->users);
 }
 
-static udpai_tls_paths
-paths_of(const udpai_certificate_user *user)
-{
-    return user->server ? paths_of_server(user->server) : paths_of_client(user->client);
-}
-
 udpa_err
-udpai_certificates_watch(const udpai_certificates *certificates,
-                         udpai_file_set *set,
-                         size_t first_group)
+udpai_certificates_watch(udpai_certificates *certificates, udpai_file_set *set, size_t first_group)
 {
     udpa_err err = UDPA_OK;
+    if (certificates->last_group < first_group)
+        certificates->last_group = first_group - 1;
     for (size_t i = 0; i < certificates->users.n && err == UDPA_OK; i++) {
-        const udpai_tls_paths paths = paths_of(&certificates->users.items[i]);
+        udpai_certificate_user *user = &certificates->users.items[i];
+        const udpai_tls_paths paths = paths_of(user);
+        if (user->group == 0)
+            user->group = ++certificates->last_group;
         const char *const all[] = {paths.certificate, paths.private_key, paths.authorities,
                                    paths.revocations};
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(all) && err == UDPA_OK; k++)
-            err = udpai_file_set_add(set, all[k], first_group + i);
+            err = udpai_file_set_add(set, all[k], user->group);
     }
     return err;
+}
+
+bool
+udpai_certificates_find(const udpai_certificates *certificates, size_t group, size_t *ret_index)
+{
+    for (size_t i = 0; i < certificates->users.n; i++)
+        if (certificates->users.items[i].group == group) {
+            *ret_index = i;
+            return true;
+        }
+    return false;
 }
 
 #define STAY "%s %s: the certificates stay as they were: %s"

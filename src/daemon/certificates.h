@@ -35,14 +35,16 @@ typedef udpa_err (*udpai_certificates_replace)(void *userdata,
 
 /* The user of some of them. */
 typedef struct udpai_certificate_user {
-    const char *kind;                          /* for people: "socket" */
-    const char *name;                          /* the same: "127.0.0.1:1"; those in use own it */
+    const char *kind; /* for people: "socket" */
+    const char *name; /* the same: "127.0.0.1:1"; those in use own it … */
+    char *files;      /* … and the names of its files, one a line; set here */
     const Udpa__Config__V1__ServerTls *server; /* one of these two */
     const Udpa__Config__V1__ClientTls *client;
     udpai_certificates_replace replace; /* puts others into use */
     void *userdata;
     size_t index;
     /* Of those in use; set here. */
+    size_t group; /* of a set of files; 0: it is not watched */
     bool is_read;
     int64_t not_after_s;
     udpai_trust_store *trust; /* NULL: none */
@@ -52,6 +54,7 @@ typedef struct udpai_certificate_user {
 typedef struct udpai_certificates {
     udpai_problems *problems;
     UDPAI_VECTOR(udpai_certificate_user) users;
+    size_t last_group;
     int64_t warned_s; /* when it was last reported that some end soon */
 } udpai_certificates;
 
@@ -62,10 +65,12 @@ void udpai_certificates_done(udpai_certificates *certificates);
 /* One that is in use no more. */
 void udpai_certificate_user_done(udpai_certificate_user *user);
 
-/* Has the files watched, those of a user as one group: its index, from @p first_group on. */
-udpa_err udpai_certificates_watch(const udpai_certificates *certificates,
-                                  udpai_file_set *set,
-                                  size_t first_group);
+/* Has the files watched, those of a user as one group, from @p first_group on. */
+udpa_err
+udpai_certificates_watch(udpai_certificates *certificates, udpai_file_set *set, size_t first_group);
+/* The user with this group; false: there is none any more. */
+bool
+udpai_certificates_find(const udpai_certificates *certificates, size_t group, size_t *ret_index);
 /* Reads those of a user again, puts them into use, and logs what came of it: no success of the
  * first time, and no error that was logged before and still holds. False: those in use stay. Else
  * all connected peers are to be verified again. */

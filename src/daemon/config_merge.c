@@ -29,12 +29,30 @@ are_sources_taken(const bootstrap_message *in_effect, const bootstrap_message *r
 }
 
 static bool
+has_more_than_grpc(const bootstrap_message *message)
+{
+    bool has = message->http && message->http->n_sockets;
+    for (size_t i = 0; i < message->n_sockets; i++)
+        has |= message->sockets[i]->n_also_serves > 0;
+    return has;
+}
+
+/* Workers have theirs from their start, and so has what serves REST and pages beside gRPC. */
+static bool
+are_sockets_taken(const bootstrap_message *in_effect, const bootstrap_message *read)
+{
+    return in_effect->workers == 0 && (has_more_than_grpc(in_effect) || !has_more_than_grpc(read));
+}
+
+static bool
 is_section_taken(const bootstrap_message *in_effect,
                  const bootstrap_message *read,
                  const char *section)
 {
     if (strcmp(section, "providers") == 0)
         return are_sources_taken(in_effect, read);
+    if (strcmp(section, "sockets") == 0)
+        return are_sockets_taken(in_effect, read);
     return udpai_bootstrap_is_taken_over(section) && !would_open(in_effect, read, section);
 }
 

@@ -24,6 +24,7 @@
 
 #define LOG "daemon"
 #define MAX_WITHDRAWAL 50 /* percent, where nothing is set */
+#define MAX_ENDED 10      /* percent of streams */
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 
@@ -41,6 +42,7 @@ typedef struct reload {
     udpai_node_config node_config;       /* with those */
     udpai_node_next *node;               /* sources and providers; NULL: those that there are */
     udpai_directories_next *directories; /* the same */
+    udpai_sockets_next *sockets;         /* the same */
     udpai_log_next *log;                 /* the same */
 } reload;
 
@@ -164,12 +166,14 @@ prepare_sources(reload *self, udpa_error **ret_error)
                               &self->node, ret_error);
 }
 
-/* Also of what load is reported to, and of a descriptor in a provider. */
+/* Also of what load is reported to, and of a descriptor in a provider; and of sockets, by which
+ * peers may be known. */
 static void
 look_for_sources(void *userdata, const char *path)
 {
-    *(bool *)userdata |= strncmp(path, "providers", strlen("providers")) == 0 ||
-                         strncmp(path, "static_resources", strlen("static_resources")) == 0;
+    static const char *const sections[] = {"providers", "static_resources", "sockets"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(sections); i++)
+        *(bool *)userdata |= strncmp(path, sections[i], strlen(sections[i])) == 0;
 }
 
 static bool
@@ -192,6 +196,8 @@ prepare(reload *self, udpa_error **ret_error)
             udpai_directories_prepare(env->directories, self->plan, &self->directories, ret_error);
     if (err == UDPA_OK && has_other_sources(self))
         err = prepare_sources(self, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_sockets_prepare(env->sockets, self->plan, &self->sockets, ret_error);
     return err;
 }
 
@@ -219,6 +225,21 @@ check_withdrawal(const reload *self, udpa_error **ret_error)
         self->env->options->config_file, n, n_all, most);
 }
 
+/* Of those that others have opened here. */
+static udpa_err
+check_ended(const reload *self, udpa_error **ret_error)
+{
+    uint64_t n = udpai_sockets_facts_of(self->sockets)->n_ended,
+             n_all = udpai_endpoint_stream_counts(self->env->endpoint).n_served;
+    if (self->request->is_forced || n * 100 <= n_all * MAX_ENDED)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "%s: %" PRIu64 " of %" PRIu64 " streams would be ended, since their sockets "
+                      "go or have other settings, which is more than %d %%: 'udpactl reload "
+                      "--force' takes it over all the same",
+                      self->env->options->config_file, n, n_all, MAX_ENDED);
+}
+
 static udpa_err
 prepare_all(reload *self, udpa_error **ret_error)
 {
@@ -229,6 +250,8 @@ prepare_all(reload *self, udpa_error **ret_error)
         err = prepare(self, ret_error);
     if (err == UDPA_OK)
         err = check_withdrawal(self, ret_error);
+    if (err == UDPA_OK)
+        err = check_ended(self, ret_error);
     return err == UDPA_OK && !self->request->is_dry_run
                ? udpai_log_prepare(&self->log, &self->plan->log_target, ret_error)
                : err; /* it makes the file */
@@ -290,6 +313,19 @@ take_store_keys(const reload *self)
     return err;
 }
 
+/* Sources that come by resources are not reached at the node's own sockets. */
+static void
+take_sockets(reload *self)
+{
+    const udpai_configuration_env *env = self->env;
+    if (!self->sockets)
+        return;
+    udpai_sockets_take(env->sockets, UDPAI_TAKE(self->sockets), self->plan->drain_time_ms);
+    if (udpai_sockets_note(env->sockets, env->plan) != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, LOG,
+                  "sources that resources define may be this node itself: out of memory");
+}
+
 /* What needs memory goes first; if there is none nothing has changed. */
 static udpa_err
 commit(reload *self)
@@ -308,6 +344,7 @@ commit(reload *self)
         udpai_node_take(UDPAI_TAKE(self->node));
     udpai_directories_take(env->directories, UDPAI_TAKE(self->directories));
     udpai_directories_set_plan(env->directories, self->plan);
+    take_sockets(self);
     take_signatures(self);
     udpai_replicas_note_rules(env->replicas, env->plan, now, self->plan->settings.node.keyring);
     udpai_workers_take_bootstrap(env->workers, self->packed);
@@ -394,6 +431,12 @@ put_directory(void *userdata, const char *path, const char *change)
 }
 
 static void
+put_socket(void *userdata, const char *address, const char *change)
+{
+    put_change(userdata, "address", address, change);
+}
+
+static void
 put_source(void *userdata, const char *name, const char *change)
 {
     put_change(userdata, "name", name, change);
@@ -406,7 +449,7 @@ put_report(const reload *self)
     udpai_strbuf *text = self->request->report;
     const udpai_configuration_env *env = self->env;
     struct list changes = {.text = text}, restart = {.text = text}, directories = {.text = text},
-                sources = {.text = text};
+                sources = {.text = text}, sockets = {.text = text};
     const bootstrap_message *now = self->plan->bootstrap.message;
     size_t n_all =
         udpai_store_n_contributions(udpai_node_store(udpai_endpoint_node(env->endpoint)));
@@ -419,9 +462,15 @@ put_report(const reload *self)
     udpai_directories_visit(self->directories, put_directory, &directories);
     udpai_strbuf_puts(text, "],\n\"sources\": [");
     udpai_source_changes_visit(self->before, now, put_source, &sources);
+    udpai_strbuf_puts(text, "],\n\"sockets\": [");
+    udpai_sockets_visit(self->sockets, put_socket, &sockets);
+    const udpai_stream_counts streams = udpai_endpoint_stream_counts(env->endpoint);
+    udpai_strbuf_printf(text, "],\n\"withdrawn\": %zu,\n\"resources\": %zu,\n", n_withdrawn(self),
+                        n_all);
     udpai_strbuf_printf(
-        text, "],\n\"withdrawn\": %zu,\n\"resources\": %zu,\n\"client_streams\": %" PRIu64 "}\n",
-        n_withdrawn(self), n_all, udpai_endpoint_stream_counts(env->endpoint).n_clients);
+        text,
+        "\"ended_streams\": %zu,\n\"streams\": %" PRIu64 ",\n\"client_streams\": %" PRIu64 "}\n",
+        udpai_sockets_facts_of(self->sockets)->n_ended, streams.n_served, streams.n_clients);
 }
 
 /* ---- all of it ---- */
@@ -429,6 +478,7 @@ put_report(const reload *self)
 static void
 reload_done(reload *self)
 {
+    udpai_sockets_leave(self->sockets);
     udpai_node_leave(self->node);
     udpai_free(self->sources);
     udpai_directories_leave(self->env->directories, self->directories);

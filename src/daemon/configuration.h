@@ -8,6 +8,7 @@
 #include "daemon/effective.h"
 #include "daemon/problems.h"
 #include "daemon/replicas.h"
+#include "daemon/sockets.h"
 #include "daemon/tunables_follow.h"
 
 /* Borrowed for good. */
@@ -24,6 +25,7 @@ typedef struct udpai_configuration_env {
     udpai_workers *workers; /* NULL: none */
     udpai_tunables_follower *follower;
     udpai_effective *effective; /* is kept up to date */
+    udpai_sockets *sockets;
 } udpai_configuration_env;
 
 typedef struct udpai_configuration_request {

@@ -6,8 +6,10 @@
 #include "daemon/certificates.h"
 
 void udpai_dynamic_sources_done(udpai_plan *plan);
-/* The next socket of the plan is open, on this port. */
-udpa_err udpai_dynamic_sources_note_port(const udpai_plan *plan, uint16_t port);
+/* The node listens there, too: no source may be it itself. */
+udpa_err udpai_dynamic_sources_note_socket(const udpai_plan *plan, const char *address);
+/* It listens nowhere. */
+void udpai_dynamic_sources_forget_sockets(const udpai_plan *plan);
 /* Those that are reached with this credential are reached with other files from now on. */
 udpa_err udpai_dynamic_sources_replace_tls(const udpai_plan *plan,
                                            size_t index,

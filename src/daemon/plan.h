@@ -16,6 +16,7 @@
 #include "session/udpa_poll.h"
 #include "sinks/sinks.h"
 #include "transport/file/event_writer.h"
+#include "transport/grpc/listener.h"
 #include "transport/http/http.h"
 #include "transport/tls_files.h"
 #include "xds/csds.h"

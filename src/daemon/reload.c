@@ -15,6 +15,7 @@ struct udpai_reload {
     udpai_certificates certificates;
     udpai_file_set *files;
     uv_timer_t hourly; /* certificates end, too */
+    bool is_over;      /* of the bootstrap file */
 };
 
 static void
@@ -99,6 +100,9 @@ udpai_reload_configuration(udpai_reload *self,
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "this node was started without a bootstrap file: there is nothing to "
                           "reload");
+    if (self->is_over)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "this node is draining: it takes no bootstrap file over any more");
     udpa_err err = udpai_configuration_reload(&self->env.configuration, request, ret_error);
     if (err != UDPA_OK || request->is_dry_run)
         return err;
@@ -139,10 +143,11 @@ on_changed(void *userdata, size_t group)
 {
     udpai_reload *self = userdata;
     if (group == BOOTSTRAP_GROUP)
-        return !is_watched(self) || reload_bootstrap(self);
-    if (group - FIRST_GROUP >= self->certificates.users.n)
-        return true; /* of a peer that there was before a reload */
-    bool is_read = udpai_certificates_reload(&self->certificates, group - FIRST_GROUP);
+        return self->is_over || !is_watched(self) || reload_bootstrap(self);
+    size_t index;
+    if (!udpai_certificates_find(&self->certificates, group, &index))
+        return true; /* of a socket or peer that there was before a reload */
+    bool is_read = udpai_certificates_reload(&self->certificates, index);
     if (is_read) {
         put_into_force(self);
         note_reload(self, "certificates");
@@ -174,6 +179,10 @@ void
 udpai_reload_all(udpai_reload *self)
 {
     size_t n = self->certificates.users.n;
+    if (self->is_over) {
+        udpai_log(UDPA_LOG_INFO, LOG, "SIGHUP: ignored: this node is draining");
+        return;
+    }
     udpai_file_set_forget(self->files);
     report_again(self);
     if (self->env.configuration.options->config_file)
@@ -248,6 +257,13 @@ on_closed(uv_handle_t *handle)
     udpai_reload *self = handle->data;
     udpai_certificates_done(&self->certificates);
     udpai_free(self);
+}
+
+void
+udpai_reload_end(udpai_reload *self)
+{
+    if (self)
+        self->is_over = true;
 }
 
 const udpai_certificates *

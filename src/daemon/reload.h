@@ -25,6 +25,8 @@ void udpai_reload_all(udpai_reload *reload);
 udpa_err udpai_reload_configuration(udpai_reload *reload,
                                     const udpai_configuration_request *request,
                                     udpa_error **ret_error);
+/* The node begins to end: no bootstrap file is taken over any more. NULL does nothing. */
+void udpai_reload_end(udpai_reload *reload);
 /* Those in use, as long as this is open. */
 const udpai_certificates *udpai_reload_certificates(const udpai_reload *reload);
 /* The loop frees it as it runs on. NULL does nothing. */

@@ -3,8 +3,6 @@
  * that name where others come from, and how sources that come by resources may be reached. */
 #include "daemon/dynamic_sources.h"
 
-#include <stdio.h>
-
 #include "base/log.h"
 #include "daemon/certificates.h"
 #include "daemon/plan_internal.h"
@@ -70,7 +68,7 @@ struct reached {
 struct udpai_plan_delivery {
     udpai_plan *plan;
     UDPAI_VECTOR(struct reached) items;
-    UDPAI_VECTOR(uint16_t) ports; /* of the plan's sockets, as far as they are open */
+    UDPAI_VECTOR(char *) sockets; /* where the node listens itself */
 };
 
 static const Udpa__Config__V1__DynamicSources *
@@ -100,27 +98,15 @@ find_credential(const udpai_plan *plan,
                       UDPAI_SHOWN(source->name), UDPAI_SHOWN(source->credential));
 }
 
-/* Of a socket that has the port the system gave it, where that is. */
-static const char *
-address_of(const udpai_plan *plan, size_t index, char *room, size_t size)
-{
-    const udpai_plan_delivery *self = plan->delivery;
-    const char *address = plan->sockets.items[index].address, *colon = strrchr(address, ':');
-    if (!colon || strcmp(colon, ":0") != 0 || index >= self->ports.n)
-        return address;
-    snprintf(room, size, "%.*s:%u", (int)(colon - address), address, self->ports.items[index]);
-    return room;
-}
-
 static udpa_err
 check_address(const udpai_plan *plan,
               const char *address,
               bool has_credential,
               udpa_error **ret_error)
 {
-    char room[300];
-    for (size_t i = 0; i < plan->sockets.n; i++)
-        if (udpai_self_is_led_to(address, address_of(plan, i, room, sizeof(room))))
+    const udpai_plan_delivery *self = plan->delivery;
+    for (size_t i = 0; i < self->sockets.n; i++)
+        if (udpai_self_is_led_to(address, self->sockets.items[i]))
             return udpai_fail(ret_error, UDPA_ERR_INVAL,
                               "'%s' is this node itself: it listens there", address);
     if (has_credential || udpai_exposure_is_loopback(address))
@@ -301,10 +287,21 @@ udpai_dynamic_sources_replace_tls(const udpai_plan *plan,
 /* ---- the whole ---- */
 
 udpa_err
-udpai_dynamic_sources_note_port(const udpai_plan *plan, uint16_t port)
+udpai_dynamic_sources_note_socket(const udpai_plan *plan, const char *address)
 {
-    return !plan->delivery || udpai_vector_push(&plan->delivery->ports, port) ? UDPA_OK
-                                                                              : UDPA_ERR_NOMEM;
+    char *copy = plan->delivery ? udpai_strdup(address) : NULL;
+    if (!plan->delivery || (copy && udpai_vector_push(&plan->delivery->sockets, copy)))
+        return UDPA_OK;
+    udpai_free(copy);
+    return UDPA_ERR_NOMEM;
+}
+
+void
+udpai_dynamic_sources_forget_sockets(const udpai_plan *plan)
+{
+    udpai_plan_delivery *self = plan->delivery;
+    while (self && self->sockets.n)
+        udpai_free(self->sockets.items[--self->sockets.n]);
 }
 
 udpa_err
@@ -340,9 +337,10 @@ udpai_dynamic_sources_done(udpai_plan *plan)
     udpai_plan_delivery *self = plan->delivery;
     for (size_t i = 0; self && i < self->items.n; i++)
         reached_done(&self->items.items[i]);
+    udpai_dynamic_sources_forget_sockets(plan);
     if (self) {
         udpai_vector_done(&self->items);
-        udpai_vector_done(&self->ports);
+        udpai_vector_done(&self->sockets);
     }
     udpai_free(self);
 }

@@ -4,11 +4,10 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/banner.h"
-#include "daemon/certificates.h"
 #include "daemon/directories.h"
-#include "daemon/dynamic_sources.h"
 #include "daemon/inspection.h"
 #include "daemon/joining.h"
 #include "daemon/kept_load.h"
@@ -56,9 +55,9 @@ typedef struct server {
     udpai_rest *admin; /* NULL: none */
     udpai_reload *reload;
     udpai_restart *restart;
-    udpai_workers *workers;                           /* NULL: none */
-    udpa_error *lost;                                 /* one of them was, and why */
-    UDPAI_VECTOR(udpai_server_tls *) tls;             /* of each socket; NULL: plaintext */
+    udpai_workers *workers; /* NULL: none */
+    udpa_error *lost;       /* one of them was, and why */
+    udpai_sockets *sockets;
     UDPAI_VECTOR(int) ports, http_ports, admin_ports; /* of each socket */
     uv_signal_t signals[5];
     udpai_shutdown shutdown;
@@ -130,9 +129,7 @@ server_done(server *self)
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
     udpai_reported_load_close(self->reported_load);
     udpai_daemon_storage_close(&self->storage);
-    for (size_t i = 0; i < self->tls.n; i++)
-        udpai_server_tls_unref(self->tls.items[i]);
-    udpai_vector_done(&self->tls);
+    udpai_sockets_free(self->sockets);
     udpai_vector_done(&self->ports);
     udpai_problems_done(&self->problems);
     udpai_effective_done(&self->effective);
@@ -152,6 +149,7 @@ on_leaving(void *userdata)
     server *self = userdata;
     udpai_readiness_end(&self->readiness);
     udpai_service_manager_stopping(self->manager);
+    udpai_reload_end(self->reload);
 }
 
 static void
@@ -245,66 +243,32 @@ watch_signals(server *self)
 
 /* ---- beginning ---- */
 
-static udpa_err
-add_tls(server *self,
-        const udpai_plan_socket *socket,
-        udpai_server_tls **ret_tls,
-        udpa_error **ret_error)
-{
-    udpa_err err = udpai_certificates_server(socket->tls, ret_tls, ret_error);
-    if (err != UDPA_OK || udpai_vector_push(&self->tls, *ret_tls))
-        return err;
-    udpai_server_tls_unref(*ret_tls);
-    return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-}
-
-static udpa_err
-listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
-{
-    udpai_server_tls *tls = NULL;
-    udpai_listener *listener = NULL;
-    udpa_err err = add_tls(self, socket, &tls, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    udpai_listen_options options = udpai_plan_listen_options(socket, socket->address, tls);
-    options.visits = udpai_rest_visits(self->rest, socket);
-    err = udpai_stream_thread_listen(udpai_endpoint_streams(self->endpoint), &options, &listener,
-                                     ret_error);
-    if (err == UDPA_OK && !udpai_vector_push(&self->ports, udpai_listener_port(listener)))
-        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (err == UDPA_OK)
-        err = udpai_fail_code(
-            ret_error, udpai_dynamic_sources_note_port(self->plan, udpai_listener_port(listener)));
-    return err;
-}
-
-/* The workers do; their certificates are read here to report errors, and when they end. */
+/* The workers do. */
 static udpa_err
 have_workers_listen(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    udpai_server_tls *tls;
-    udpa_err err = UDPA_OK;
+    UDPAI_AUTO_FREE int *ports = udpai_alloc_array(plan->sockets.n, sizeof(*ports));
+    udpa_err err = ports ? udpai_workers_listen(self->workers, self->endpoint, ports, ret_error)
+                         : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
-        err = add_tls(self, &plan->sockets.items[i], &tls, ret_error);
-    if (err == UDPA_OK && !udpai_vector_reserve(&self->ports, plan->sockets.n))
-        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (err == UDPA_OK)
-        err = udpai_workers_listen(self->workers, self->endpoint, self->ports.items, ret_error);
-    for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
-        err =
-            udpai_fail_code(ret_error, udpai_dynamic_sources_note_port(plan, self->ports.items[i]));
-    return err;
+        err = udpai_sockets_add(self->sockets, &plan->sockets.items[i], ports[i], ret_error);
+    return err == UDPA_OK ? udpai_fail_code(ret_error, udpai_sockets_note(self->sockets, plan))
+                          : err;
 }
 
 static udpa_err
 listen_on_all(server *self, udpa_error **ret_error)
 {
-    udpa_err err = UDPA_OK;
-    if (self->workers)
-        return have_workers_listen(self, ret_error);
+    udpa_err err = udpai_fail_code(ret_error, udpai_sockets_new(&self->sockets));
+    if (err == UDPA_OK)
+        err = self->workers
+                  ? have_workers_listen(self, ret_error)
+                  : udpai_sockets_listen(self->sockets, udpai_endpoint_streams(self->endpoint),
+                                         self->rest, self->plan, ret_error);
     for (size_t i = 0; i < self->plan->sockets.n && err == UDPA_OK; i++)
-        err = listen_on(self, &self->plan->sockets.items[i], ret_error);
+        if (!udpai_vector_push(&self->ports, udpai_sockets_port(self->sockets, i)))
+            err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     return err;
 }
 
@@ -424,8 +388,8 @@ open_reload(server *self, udpa_error **ret_error)
         .loop = &self->loop,
         .configuration = {self->endpoint, self->plan, self->schema, self->options, &self->problems,
                           self->replicas, self->engine, self->directories, self->readers,
-                          self->workers, self->runtime->follower, &self->effective},
-        .users = {self->plan, &self->effective, self->tls.items, self->rest, self->admin,
+                          self->workers, self->runtime->follower, &self->effective, self->sockets},
+        .users = {self->plan, &self->effective, self->sockets, self->rest, self->admin,
                   self->replicas, self->exporter},
     };
     return udpai_reload_open(&self->reload, &env, ret_error);

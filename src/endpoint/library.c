@@ -14,6 +14,7 @@
 #include "loop/clock.h"
 #include "model/name.h"
 #include "session/udpa.h"
+#include "transport/grpc/listener.h"
 #include "wire/compose.h"
 #include "xds/upstream.h"
 

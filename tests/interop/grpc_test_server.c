@@ -17,7 +17,7 @@
 #include "grpc_testing.pb-c.h"
 #include "loop/clock.h"
 #include "transport/door/door.h"
-#include "transport/grpc/stream_thread.h"
+#include "transport/grpc/listener.h"
 #include "transport/socket_address.h"
 #include "transport/tls.h"
 #include "transport/tls_crypto.h"

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -295,6 +297,112 @@ def check_source_list(test):
     first.end()
 
 
+def free_port():
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        return one.getsockname()[1]
+
+
+def answers(address):
+    if address.startswith('unix:'):
+        family, where = socket.AF_UNIX, address[5:]
+    else:
+        family, where = socket.AF_INET, ('127.0.0.1', int(address.rsplit(':', 1)[1]))
+    with socket.socket(family) as one:
+        one.settimeout(PATIENCE_S)
+        return one.connect_ex(where) == 0
+
+
+def check_sockets(test):
+    """Sockets come, go and are edited: streams of those that stay are not touched, those of others end one by one."""
+    a = directory(test, 'sockets', *(f'r{i}' for i in range(3)))
+    node = Node(test, 'sockets', static_resources={'directories': [a]}, timing={'drainTime': '1s'})
+    first = node.address
+    second, path = f'127.0.0.1:{free_port()}', f'unix:{test.work}/other.sock'
+    node.config['sockets'] += [{'address': second}, {'address': path}]
+    node.write()
+    shown = node.reload('--dry-run')
+    check('two would come', shown['sockets'] == [{'address': second, 'change': 'added'}, {'address': path, 'change': 'added'}] and
+          shown['restart'] == [] and not answers(second), shown)
+    node.reload()
+    check('they are there', answers(first) and answers(second) and answers(path))
+    watches = [Watch(node, f'{i}') for i in range(12)]
+    node.address = second
+    alone = Watch(node, 'alone')
+    for watch in (*watches, alone):
+        wait_for('a client has all', lambda watch=watch: len(watch.lines()) == 3)
+    taken = socket.create_server(('127.0.0.1', 0))
+    node.config['sockets'][1] = {'address': f'127.0.0.1:{taken.getsockname()[1]}'}
+    node.write()
+    done = node.run('reload')
+    check('one that cannot be bound changes nothing', done.returncode == REFUSED and 'cannot listen' in done.stderr and
+          answers(second), done)
+    taken.close()
+    del node.config['sockets'][1]
+    node.write()
+    shown = node.reload('--dry-run')
+    check('one stream would end', (shown['ended_streams'], shown['streams']) == (1, 13) and
+          '; 1 of 13 streams would be ended\n' in node.ctl('reload', '--dry-run'), shown)
+    node.reload()
+    wait_for('it does not listen any more', lambda: not answers(second))
+    wait_for('its client is told', lambda: 'does not listen here any more' in alone.process.text())
+    node.address = first
+    node.config['sockets'][0]['max_message_bytes'] = 100000
+    node.write()
+    done = node.run('reload')
+    check('too many would end', done.returncode == REFUSED and '12 of 12 streams would be ended' in done.stderr and
+          '--force' in done.stderr, done)
+    check('none has', all(len(watch.lines()) == 3 and watch.process.process.poll() is None for watch in watches))
+    node.config['sockets'][1]['max_message_bytes'] = 200000
+    node.write()
+    shown = node.reload('--force')
+    check('by force', shown['sockets'] == [{'address': '127.0.0.1:0', 'change': 'edited'},
+                                           {'address': path, 'change': 'edited'}] and shown['ended_streams'] == 12, shown)
+    check('it listens there all the time', answers(first) and answers(path))
+    wait_for('all have ended', lambda: all('does not listen here any more' in watch.process.text() for watch in watches))
+    check('and it does', answers(first) and answers(path) and len(node.names()) == 3)
+    for watch in (*watches, alone):
+        watch.process.kill()
+    node.config['sockets'] = [{'address': '127.0.0.1:0'}]
+    node.write()
+    node.reload()
+    wait_for('a file of a socket goes with it', lambda: not os.path.exists(path[5:]))
+    node.end()
+
+
+def check_socket_certificates(test):
+    """A socket with TLS that is added is followed; other files for one that stays leave its streams."""
+    one, two = Authority(test, 'socket-ca1'), Authority(test, 'socket-ca2')
+    node = Node(test, 'tls', store={'in_memory': True}, admin={'sockets': [{'address': f'unix:{test.work}/tls-admin.sock'}]})
+    address = f'127.0.0.1:{free_port()}'
+
+    def serves(authority):
+        context = ssl.create_default_context(cafile=str(authority.folder / 'ca.crt'))
+        context.set_alpn_protocols(['h2'])
+        try:
+            with socket.create_connection(('127.0.0.1', int(address.rsplit(':', 1)[1])), PATIENCE_S) as plain:
+                with context.wrap_socket(plain, server_hostname='localhost'):
+                    return True
+        except ssl.SSLError:
+            return False
+    node.config['sockets'].append({'address': address, 'tls': one.server()})
+    node.write()
+    node.reload()
+    check('TLS', serves(one) and not serves(two))
+    node.config['sockets'][1]['tls'] = two.server()
+    node.write()
+    shown = node.reload()
+    check('other files', shown['sockets'] == [], shown)
+    wait_for('they are used', lambda: serves(two) and not serves(one))
+    for name in ('server.crt', 'server.key'):
+        new = two.folder / f'{name}.new'
+        new.write_bytes((one.folder / name).read_bytes())
+        new.chmod(0o600)
+        new.replace(two.folder / name)
+    wait_for('and followed', lambda: serves(one))
+    node.end()
+
+
 class Authority:
     """Certificates of a server, by an authority of their own."""
 
@@ -363,8 +471,8 @@ def check_audit(test):
 class Watch:
     """A client that prints a line for each change; it ends with the test."""
 
-    def __init__(self, node):
-        self.process = node.test.start(f'{node.name}-watch', [node.test.build / 'udpactl', '--server', node.address, 'watch',
+    def __init__(self, node, which=''):
+        self.process = node.test.start(f'{node.name}-watch{which}', [node.test.build / 'udpactl', '--server', node.address, 'watch',
                                                               TYPE, '-o', 'name'])
 
     def lines(self):
@@ -429,7 +537,9 @@ def body(test):
     check_errors(test)
     check_sources(test)
     check_source_list(test)
+    check_sockets(test)
     check_certificates(test)
+    check_socket_certificates(test)
     check_audit(test)
     check_workers(test)
     check_silence(test, 0, 3)

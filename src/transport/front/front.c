@@ -10,6 +10,7 @@
 #include "transport/front/listening.h"
 #include "transport/grpc/grpc_internal.h"
 #include "transport/socket_address.h"
+#include "transport/socket_list.h"
 
 /* Of connections, beyond as many as there may be streams: some have none for a moment. */
 #define MORE_CONNECTIONS(n) ((n) + (n) / 20 + 16)
@@ -300,14 +301,20 @@ context_of(void *userdata)
     return udpai_server_tls_context(((front *)userdata)->listener.tls);
 }
 
+/* Once the one that has it now is closed, this is the one to be handed to another process. */
 static udpa_err
-copy_socket(udpai_listening *ret_listening, int socket, udpa_error **ret_error)
+copy_socket(udpai_listening *ret_listening,
+            const udpai_listen_options *options,
+            udpa_error **ret_error)
 {
-    int copy = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-    if (copy >= 0)
-        return udpai_listening_take(ret_listening, copy, ret_error);
+    int copy = fcntl(*options->socket, F_DUPFD_CLOEXEC, 0);
     *ret_listening = (udpai_listening){.socket = -1};
-    return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen: there are too many files");
+    if (copy < 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen: there are too many files");
+    udpa_err err = udpai_listening_take(ret_listening, copy, ret_error);
+    if (err == UDPA_OK)
+        udpai_socket_list_note(UDPAI_LISTENING_USE, options->address, copy);
+    return err;
 }
 
 static udpa_err
@@ -315,7 +322,7 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
 {
     front *self = front_of(listener);
     udpa_err err = options->socket
-                       ? copy_socket(&self->listening, *options->socket, ret_error)
+                       ? copy_socket(&self->listening, options, ret_error)
                        : udpai_listening_open(&self->listening, options->address, false, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -337,7 +344,16 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
                           options->address);
     SSL_CTX_free(context);
     listener->port = udpai_socket_port(self->listening.socket);
+    listener->socket = self->listening.socket;
     return UDPA_OK;
+}
+
+/* Its file stays until this one closes. */
+static void
+inherit(udpai_listener *listener, udpai_listener *former)
+{
+    front_of(listener)->listening.file = front_of(former)->listening.file;
+    front_of(former)->listening.file = (udpai_local_file){0};
 }
 
 static uint64_t
@@ -421,6 +437,7 @@ static const udpai_listener_kind kind = {
     .close = close_front,
     .is_over = is_over,
     .release = release,
+    .inherit = inherit,
 };
 
 /* ---- for the stream thread ---- */

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "transport/front/local_socket.h"
 #include "transport/front/passed_socket.h"
-#include "transport/grpc/stream_thread.h"
+#include "transport/grpc/listener.h"
 
 #define PATH_PREFIX "unix:"
 #define PASSED_PREFIX "fd:"

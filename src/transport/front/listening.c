@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "transport/front/listen_place.h"
-#include "transport/grpc/stream_thread.h"
+#include "transport/grpc/listener.h"
 #include "transport/socket_list.h"
 
 #define BACKLOG 4096

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node that is to end gives up the streams that others have opened evenly over some time, so that
- * not all of them open others elsewhere at once: the oldest first, with the others of its
- * connection; nodes, which may publish, behind all clients. */
+/* A node that is to end, or one of its listeners, gives up the streams that others have opened
+ * evenly over some time, so that not all of them open others elsewhere at once: the oldest first,
+ * with the others of its connection; nodes, which may publish, behind all clients. */
 #include "transport/grpc/grpc_internal.h"
 
 #define TICK_MS 100
 #define PUSHBACK_MS 1000 /* that a peer is asked to wait */
-#define WORDS "this node is draining: connect again to reach another one"
 
 static void
 set_served(udpai_stream_thread *thread, size_t n)
@@ -24,13 +23,21 @@ udpai_drain_check(udpai_stream *stream, udpa_error **ret_error)
         return UDPA_OK;
     stream->pushback_ms = PUSHBACK_MS;
     stream->carrier->close_after(stream, true);
-    return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, WORDS);
+    return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, UDPAI_DRAIN_WORDS);
+}
+
+static void
+count_in_listener(const udpai_stream *stream, size_t more)
+{
+    if (stream->listener)
+        atomic_fetch_add_explicit(&stream->listener->n_served, more, memory_order_relaxed);
 }
 
 void
 udpai_drain_enter(udpai_stream *stream, const udpai_grpc_method *method)
 {
     stream->is_served = true;
+    count_in_listener(stream, 1);
     stream->is_node = strcmp(method->path, UDPAI_UDPA_PATH) == 0;
     set_served(stream->thread, stream->thread->n_served + 1);
 }
@@ -38,8 +45,10 @@ udpai_drain_enter(udpai_stream *stream, const udpai_grpc_method *method)
 void
 udpai_drain_leave(udpai_stream *stream)
 {
-    if (stream->is_served)
-        set_served(stream->thread, stream->thread->n_served - 1);
+    if (!stream->is_served)
+        return;
+    set_served(stream->thread, stream->thread->n_served - 1);
+    count_in_listener(stream, (size_t)-1);
     stream->is_served = false;
 }
 
@@ -47,31 +56,33 @@ udpai_drain_leave(udpai_stream *stream)
 
 /* Is it served, and not being ended? What is served has a session, until it is over. */
 static bool
-is_left(const udpai_stream *stream)
+is_left(const udpai_drain *drain, const udpai_stream *stream)
 {
     const udpai_session *session = stream->is_served ? stream->context : NULL;
-    return session && !session->is_finishing;
+    bool is_of = !drain->of || stream->listener == drain->of;
+    return is_of && session && !session->is_finishing;
 }
 
 static size_t
-count_left(const udpai_stream_thread *thread)
+count_left(const udpai_drain *drain)
 {
     size_t n = 0;
-    UDPAI_LIST_FOREACH (at, &thread->streams)
-        n += is_left(UDPAI_LIST_ENTRY(at, udpai_stream, node));
+    UDPAI_LIST_FOREACH (at, &drain->thread->streams)
+        n += is_left(drain, UDPAI_LIST_ENTRY(at, udpai_stream, node));
     return n;
 }
 
 static void
-end(udpai_stream *stream)
+end(const udpai_drain *drain, udpai_stream *stream)
 {
     stream->carrier->close_after(stream, true);
-    udpai_session_finish(stream->context, udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, WORDS));
+    udpai_session_finish(stream->context,
+                         udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "%s", drain->words));
 }
 
 /* Its connection as a whole: else the peer would come back on it. How many streams those were. */
 static size_t
-end_beside(udpai_stream *first)
+end_beside(const udpai_drain *drain, udpai_stream *first)
 {
     size_t n = 1;
     bool is_alone = first->carrier->is_alone(first);
@@ -79,25 +90,26 @@ end_beside(udpai_stream *first)
         udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
         if (is_alone)
             break;
-        if (stream == first || !is_left(stream) || !stream->carrier->is_beside(stream, first))
+        if (stream == first || !is_left(drain, stream) ||
+            !stream->carrier->is_beside(stream, first))
             continue;
-        end(stream);
+        end(drain, stream);
         n++;
     }
-    end(first);
+    end(drain, first);
     return n;
 }
 
 /* At least so many, as far as there are; returns how many are missing. */
 static size_t
-end_some(udpai_stream_thread *thread, bool nodes, size_t n)
+end_some(const udpai_drain *drain, bool nodes, size_t n)
 {
-    UDPAI_LIST_FOREACH (at, &thread->streams) {
+    UDPAI_LIST_FOREACH (at, &drain->thread->streams) {
         udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
         if (n == 0)
             break;
-        if (is_left(stream) && stream->is_node == nodes)
-            n -= udpai_min_size(n, end_beside(stream));
+        if (is_left(drain, stream) && stream->is_node == nodes)
+            n -= udpai_min_size(n, end_beside(drain, stream));
     }
     return n;
 }
@@ -116,26 +128,36 @@ target_at(const udpai_drain *drain, uint64_t now_ms)
 static void
 on_tick(udpai_timer *timer)
 {
-    udpai_stream_thread *thread = UDPAI_CONTAINER_OF(timer, udpai_stream_thread, drain.tick);
-    size_t left = count_left(thread), target = target_at(&thread->drain, thread->wheel.now_ms);
-    if (thread->is_stopping || left == 0)
+    const udpai_drain *drain = UDPAI_CONTAINER_OF(timer, udpai_drain, tick);
+    udpai_wheel *wheel = &drain->thread->wheel;
+    size_t left = count_left(drain), target = target_at(drain, wheel->now_ms);
+    if (drain->thread->is_stopping || left == 0)
         return;
     if (left > target)
-        (void)end_some(thread, true, end_some(thread, false, left - target));
-    udpai_timer_set(&thread->wheel, timer, thread->wheel.now_ms + TICK_MS);
+        (void)end_some(drain, true, end_some(drain, false, left - target));
+    udpai_timer_set(wheel, timer, wheel->now_ms + TICK_MS);
+}
+
+void
+udpai_drain_begin(udpai_drain *drain, uint64_t over_ms)
+{
+    udpai_wheel *wheel = &drain->thread->wheel;
+    if (drain->is_on)
+        return;
+    drain->is_on = true;
+    drain->begun_ms = wheel->now_ms;
+    drain->over_ms = over_ms;
+    drain->n_begun = count_left(drain);
+    udpai_timer_set(wheel, &drain->tick, wheel->now_ms);
 }
 
 void
 udpai_drain_obey(udpai_stream_thread *thread, uint64_t over_ms)
 {
-    if (thread->drain.is_on)
-        return;
-    thread->drain.is_on = true;
-    thread->drain.begun_ms = thread->wheel.now_ms;
-    thread->drain.over_ms = over_ms;
-    thread->drain.n_begun = count_left(thread);
-    udpai_connections_look(&thread->connections);
-    udpai_timer_set(&thread->wheel, &thread->drain.tick, thread->wheel.now_ms);
+    bool is_first = !thread->drain.is_on;
+    udpai_drain_begin(&thread->drain, over_ms);
+    if (is_first)
+        udpai_connections_look(&thread->connections);
 }
 
 /* What reports goes on at once with the process that adds it up. Streams of clients beside it stay,
@@ -148,14 +170,26 @@ udpai_drain_set_leaving(udpai_stream_thread *thread, bool is_leaving)
         return;
     UDPAI_LIST_FOREACH (at, &thread->streams) {
         udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
-        if (is_left(stream) && !stream->is_client)
-            end(stream);
+        if (is_left(&thread->drain, stream) && !stream->is_client)
+            end(&thread->drain, stream);
     }
     udpai_connections_look(&thread->connections);
 }
 
 void
-udpai_drain_init(udpai_stream_thread *thread)
+udpai_drain_init(udpai_drain *drain,
+                 udpai_stream_thread *thread,
+                 const udpai_listener *of,
+                 const char *words)
 {
-    udpai_timer_init(&thread->drain.tick, on_tick);
+    drain->thread = thread;
+    drain->of = of;
+    drain->words = words;
+    udpai_timer_init(&drain->tick, on_tick);
+}
+
+void
+udpai_drain_done(udpai_drain *drain)
+{
+    udpai_timer_cancel(&drain->tick);
 }

@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "transport/grpc/grpc_internal.h"
 
+#define GOES "this node does not listen here any more: connect again, or elsewhere"
+
 /* ---- closing ---- */
 
 static void
@@ -20,13 +22,13 @@ udpai_listener_check_end(udpai_listener *listener)
     if (!listener->is_closing || !udpai_list_empty(&listener->streams) ||
         !listener->kind->is_over(listener))
         return;
-    void (*closed)(void *userdata) = listener->closed;
-    void *userdata = listener->closed_userdata;
+    const udpai_listener_drain how = listener->how;
     udpai_list_remove(&listener->node);
+    udpai_drain_done(&listener->drain);
     thread->n_listeners--;
     free_listener(listener);
-    if (closed)
-        closed(userdata);
+    if (how.closed)
+        how.closed(how.userdata);
     udpai_thread_check_end(thread);
 }
 
@@ -67,9 +69,34 @@ udpai_stream_thread_close_listener(udpai_stream_thread *thread,
 {
     if (thread->is_stop_asked)
         return;
-    listener->closed = closed;
-    listener->closed_userdata = userdata;
+    listener->how = (udpai_listener_drain){.closed = closed, .userdata = userdata};
     (void)udpai_thread_request(thread, &listener->close_request, run_close);
+}
+
+/* The transport closes its connections, and by and by what is on them is ended. */
+static void
+run_drain(udpai_request *request)
+{
+    udpai_listener *listener = UDPAI_CONTAINER_OF(request, udpai_listener, close_request);
+    const udpai_listener_drain *how = &listener->how;
+    if (listener->is_closing)
+        return;
+    listener->is_closing = true;
+    if (how->successor)
+        listener->kind->inherit(how->successor, listener);
+    udpai_drain_begin(&listener->drain, how->over_ms);
+    listener->kind->close(listener);
+}
+
+void
+udpai_stream_thread_drain_listener(udpai_stream_thread *thread,
+                                   udpai_listener *listener,
+                                   const udpai_listener_drain *how)
+{
+    if (thread->is_stop_asked)
+        return;
+    listener->how = *how;
+    (void)udpai_thread_request(thread, &listener->close_request, run_drain);
 }
 
 /* ---- opening ---- */
@@ -101,10 +128,10 @@ most_bytes(const udpai_stream_thread *thread, const udpai_listen_options *option
 }
 
 udpa_err
-udpai_stream_thread_listen(udpai_stream_thread *thread,
-                           const udpai_listen_options *options,
-                           udpai_listener **ret_listener,
-                           udpa_error **ret_error)
+udpai_stream_thread_bind(udpai_stream_thread *thread,
+                         const udpai_listen_options *options,
+                         udpai_listener **ret_listener,
+                         udpa_error **ret_error)
 {
     const udpai_listener_kind *kind = thread->listener_kind;
     if (thread->is_stop_asked)
@@ -117,6 +144,8 @@ udpai_stream_thread_listen(udpai_stream_thread *thread,
     listener->kind = kind;
     listener->tls = udpai_server_tls_ref(options->tls);
     listener->max_message_bytes = most_bytes(thread, options);
+    listener->socket = -1;
+    udpai_drain_init(&listener->drain, thread, listener, GOES);
     udpai_list_init(&listener->node);
     udpai_list_init(&listener->streams);
     udpa_err err = kind->open(listener, options, ret_error);
@@ -125,12 +154,47 @@ udpai_stream_thread_listen(udpai_stream_thread *thread,
         return err;
     }
     *ret_listener = listener;
-    (void)udpai_thread_request(thread, &listener->start_request, run_start);
     return UDPA_OK;
+}
+
+void
+udpai_listener_start(udpai_listener *listener)
+{
+    (void)udpai_thread_request(listener->thread, &listener->start_request, run_start);
+}
+
+void
+udpai_listener_discard(udpai_listener *listener)
+{
+    free_listener(listener);
+}
+
+udpa_err
+udpai_stream_thread_listen(udpai_stream_thread *thread,
+                           const udpai_listen_options *options,
+                           udpai_listener **ret_listener,
+                           udpa_error **ret_error)
+{
+    udpa_err err = udpai_stream_thread_bind(thread, options, ret_listener, ret_error);
+    if (err == UDPA_OK)
+        udpai_listener_start(*ret_listener);
+    return err;
 }
 
 int
 udpai_listener_port(const udpai_listener *listener)
 {
     return listener->port;
+}
+
+int
+udpai_listener_socket(const udpai_listener *listener)
+{
+    return listener->socket;
+}
+
+size_t
+udpai_listener_n_served(const udpai_listener *listener)
+{
+    return atomic_load_explicit(&listener->n_served, memory_order_relaxed);
 }

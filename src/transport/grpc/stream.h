@@ -7,7 +7,7 @@
 
 #include "base/wheel.h"
 #include "transport/admission.h"
-#include "transport/grpc/stream_thread.h"
+#include "transport/grpc/listener.h"
 
 /* ---- stream.c: one call, dialled or accepted, as a sequence of messages ---- */
 
@@ -147,9 +147,12 @@ void udpai_spread_begin_age(udpai_stream *stream);
 /* One has its age, and is ended. */
 void udpai_spread_count_old(udpai_stream_thread *thread);
 
-/* ---- drain.c: streams that others have opened, of a node that is to end ---- */
+/* ---- drain.c: streams that others have opened, of a node or a listener that is to end ---- */
 
 typedef struct udpai_drain {
+    udpai_stream_thread *thread;
+    const udpai_listener *of; /* whose streams; NULL: all */
+    const char *words;        /* that they end with */
     bool is_on;
     bool is_leaving; /* another process takes the place of this one */
     uint64_t begun_ms, over_ms;
@@ -157,7 +160,16 @@ typedef struct udpai_drain {
     udpai_timer tick;
 } udpai_drain;
 
-void udpai_drain_init(udpai_stream_thread *thread);
+/* Of a node. */
+#define UDPAI_DRAIN_WORDS "this node is draining: connect again to reach another one"
+
+void udpai_drain_init(udpai_drain *drain,
+                      udpai_stream_thread *thread,
+                      const udpai_listener *of,
+                      const char *words);
+/* Ends them within so long; a second time does nothing. */
+void udpai_drain_begin(udpai_drain *drain, uint64_t over_ms);
+void udpai_drain_done(udpai_drain *drain);
 /* UDPAI_ORDER_DRAIN */
 void udpai_drain_obey(udpai_stream_thread *thread, uint64_t over_ms);
 /* UDPAI_ORDER_LEAVE */
@@ -192,6 +204,8 @@ typedef struct udpai_listener_kind {
     /* It has no stream any more: is it over? */
     bool (*is_over)(udpai_listener *listener);
     void (*release)(udpai_listener *listener);
+    /* It listens in the place of the former one, on a copy of its socket. NULL: it cannot. */
+    void (*inherit)(udpai_listener *listener, udpai_listener *former);
 } udpai_listener_kind;
 
 struct udpai_listener {
@@ -201,11 +215,12 @@ struct udpai_listener {
     udpai_list streams;
     udpai_server_tls *tls; /* NULL: plaintext */
     size_t max_message_bytes;
-    int port;
+    int port, socket; /* the latter: -1: it is not known */
     bool is_closing;
     udpai_request start_request, close_request;
-    void (*closed)(void *userdata);
-    void *closed_userdata;
+    udpai_drain drain;
+    udpai_listener_drain how;
+    atomic_size_t n_served;
 };
 
 /* How the streams of others are accepted, if not by gRPC's library: with a loop of its own, in

@@ -297,7 +297,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_turnstile_init(thread);
     udpai_surge_init(thread);
     udpai_spread_init(thread);
-    udpai_drain_init(thread);
+    udpai_drain_init(&thread->drain, thread, NULL, UDPAI_DRAIN_WORDS);
     thread->n_methods = options->n_methods;
     thread->methods =
         udpai_memdup(options->methods, options->n_methods * sizeof(*options->methods));

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "codec/schema.h"
 #include "transport/admission.h"
-#include "transport/grpc/stream_thread.h"
+#include "transport/grpc/listener.h"
 #include "transport/tls_files.h"
 
 typedef struct udpai_http udpai_http;

@@ -66,6 +66,21 @@ the_rest_takes_a_restart(void **state)
            "node.id, sockets[0], workers");
 }
 
+#define SOCKET(more) "sockets: [{address: 'a:1'" more "}]\n"
+
+static void
+sockets_are_taken_over(void **state)
+{
+    static const char beside[] = SOCKET(", also_serves: [REST]");
+    expect(state, SOCKET(""), SOCKET(", max_message_bytes: 5"), SOCKET(", max_message_bytes: 5"),
+           "");
+    expect(state, beside, SOCKET(""), SOCKET(""), "");
+    expect(state, "http: {sockets: [{address: 'b:1'}]}\n" SOCKET(""),
+           "http: {sockets: [{address: 'b:1'}]}\n" SOCKET(", also_serves: [REST]"),
+           "http: {sockets: [{address: 'b:1'}]}\n" SOCKET(", also_serves: [REST]"), "");
+    expect(state, SOCKET(""), beside, SOCKET(""), "sockets[0]"); /* nothing there serves it */
+}
+
 static void
 of_a_section_parts_are_taken_over(void **state)
 {
@@ -200,11 +215,12 @@ main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
-        CASE(sections_are_taken_over),           CASE(the_rest_takes_a_restart),
-        CASE(of_a_section_parts_are_taken_over), CASE(sources_may_be_reached_otherwise),
-        CASE(sources_and_providers_come_and_go), CASE(some_sources_take_a_restart),
-        CASE(a_section_may_come_or_go),          CASE(no_slip_opens_the_node),
-        CASE(replicas_keep_their_directories),   CASE(without_memory_there_is_none),
+        CASE(sections_are_taken_over),          CASE(the_rest_takes_a_restart),
+        CASE(sockets_are_taken_over),           CASE(of_a_section_parts_are_taken_over),
+        CASE(sources_may_be_reached_otherwise), CASE(sources_and_providers_come_and_go),
+        CASE(some_sources_take_a_restart),      CASE(a_section_may_come_or_go),
+        CASE(no_slip_opens_the_node),           CASE(replicas_keep_their_directories),
+        CASE(without_memory_there_is_none),
 #undef CASE
     };
     return cmocka_run_group_tests_name("daemon config_merge", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/proto.h"
 #include "endpoint/endpoint.h"
+#include "transport/grpc/listener.h"
 
 /* ---- the loop ---- */
 

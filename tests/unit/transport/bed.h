@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "tests/harness/test.h"
-#include "transport/grpc/stream_thread.h"
+#include "transport/grpc/listener.h"
 
 #define BED_PATH "/test.Obedient/Stream"
 #define BED_PATIENCE_S 20 /* after so long something will not happen any more */

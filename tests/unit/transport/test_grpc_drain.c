@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream thread whose node is to end: streams are given up in time, and none is begun. */
+#include "base/alloc.h"
 #include "one_call.h"
 
 #define OVER_MS 600
@@ -157,6 +158,112 @@ a_process_that_leaves_keeps_its_clients(void **state)
     one_call_end(world);
 }
 
+/* ---- one listener of several ---- */
+
+static udpai_listener *
+listen_beside(struct world *world, const int *socket, bool starts)
+{
+    udpai_listener *listener = NULL;
+    const udpai_listen_options options = {.address = "127.0.0.1:0", .socket = socket};
+    assert_ok(udpai_stream_thread_bind(world->bed.thread, &options, &listener, NULL));
+    if (starts)
+        udpai_listener_start(listener);
+    return listener;
+}
+
+static void
+drain_listener(struct world *world, uint64_t over_ms, udpai_listener *successor)
+{
+    udpai_stream_thread_drain_listener(
+        world->bed.thread, world->bed.listener,
+        &(udpai_listener_drain){over_ms, successor, bed_count, &world->bed});
+}
+
+static void
+is_told_to_go(raw_call *call)
+{
+    assert_int_equal(raw_status(call), GRPC_STATUS_UNAVAILABLE);
+    assert_non_null(strstr(call->text, "does not listen here any more"));
+}
+
+static void
+streams_of_another_listener_stay(void **state)
+{
+    (void)state;
+    struct world *world = one_call_begin(NULL, "echo");
+    udpai_listener *beside = listen_beside(world, NULL, true);
+    raw_client other;
+    raw_call call;
+    raw_connect(&other, udpai_listener_port(beside), NULL, NULL);
+    raw_begin(&other, &call, BED_PATH);
+    assert_true(raw_say(&call, "echo"));
+    raw_expect(&call, "echo");
+    assert_int_equal(udpai_listener_n_served(world->bed.listener), 1);
+    assert_int_equal(udpai_listener_n_served(beside), 1);
+    drain_listener(world, OVER_MS, NULL);
+    is_told_to_go(&world->call);
+    bed_wait_count(&world->bed, &world->bed.n_closed, 1);
+    assert_true(raw_say(&call, "echo again"));
+    raw_expect(&call, "echo again");
+    assert_int_equal(udpai_listener_n_served(beside), 1);
+    raw_cancel(&call);
+    raw_end(&call);
+    raw_disconnect(&other);
+    one_call_end(world);
+}
+
+static void
+a_successor_has_its_socket(void **state)
+{
+    (void)state;
+    if (!bed_is_own())
+        return;
+    struct world *world = one_call_begin(NULL, "echo");
+    int socket = udpai_listener_socket(world->bed.listener);
+    raw_client other;
+    raw_call call;
+    assert_true(socket >= 0);
+    udpai_listener_discard(listen_beside(world, &socket, false));
+    udpai_listener *successor = listen_beside(world, &socket, true);
+    assert_int_equal(udpai_listener_port(successor), world->bed.port);
+    drain_listener(world, OVER_MS, successor);
+    is_told_to_go(&world->call);
+    bed_wait_count(&world->bed, &world->bed.n_closed, 1);
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    raw_begin(&other, &call, BED_PATH);
+    assert_true(raw_say(&call, "echo"));
+    raw_expect(&call, "echo");
+    assert_int_equal(udpai_listener_n_served(successor), 1);
+    raw_cancel(&call);
+    raw_end(&call);
+    raw_disconnect(&other);
+    one_call_end(world);
+}
+
+/* Its streams have a long time, and the thread has not. */
+static void
+a_thread_may_stop_meanwhile(void **state)
+{
+    (void)state;
+    struct world *world = one_call_begin(NULL, "echo");
+    raw_client other;
+    raw_call second;
+    raw_connect(&other, world->bed.port, NULL, NULL);
+    raw_begin(&other, &second, BED_PATH);
+    assert_true(raw_say(&second, "echo"));
+    raw_expect(&second, "echo");
+    drain_listener(world, FOR_EVER_MS, NULL);
+    is_told_to_go(&world->call);
+    udpai_stream_thread_stop(world->bed.thread, "the test is over");
+    assert_int_equal(raw_status(&second), GRPC_STATUS_UNAVAILABLE);
+    raw_end(&second);
+    raw_disconnect(&other);
+    raw_end(&world->call);
+    raw_disconnect(&world->client);
+    bed_stop(&world->bed);
+    udpai_free(world);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -167,6 +274,9 @@ main(int argc, char **argv)
         cmocka_unit_test(streams_end_one_after_the_other),
         cmocka_unit_test(none_is_begun_and_health_is_answered),
         cmocka_unit_test(a_process_that_leaves_keeps_its_clients),
+        cmocka_unit_test(streams_of_another_listener_stay),
+        cmocka_unit_test(a_successor_has_its_socket),
+        cmocka_unit_test(a_thread_may_stop_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "certificates.h"
 #include "endpoint/endpoint.h"
 #include "session/udpa.h"
+#include "transport/grpc/listener.h"
 
 #define PATIENCE_MS 20000 /* after so long something will not happen any more */
 
