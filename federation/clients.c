@@ -38,6 +38,12 @@ udpai_groups_new(udpai_groups **ret_groups, const udpai_parts *parts, size_t max
     return UDPA_OK;
 }
 
+void
+udpai_groups_set_max(udpai_groups *groups, size_t max_groups)
+{
+    groups->max = max_groups;
+}
+
 /* ---- making a group ---- */
 
 udpai_source *

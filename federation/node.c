@@ -42,6 +42,12 @@ udpai_node_set_store_options(udpai_node *node, const udpai_store_options *option
     udpai_receiver_set_max_withdrawal(node->parts.receiver, options->max_withdrawal);
 }
 
+void
+udpai_node_set_max_clients(udpai_node *node, size_t max_clients)
+{
+    udpai_groups_set_max(node->parts.groups, max_clients);
+}
+
 /* What keys or rules have rejected is not sent again on this stream. Rules reject nothing of an xDS
  * server. */
 static void

@@ -174,6 +174,9 @@ void udpai_node_set_timing(udpai_node *node, const udpai_node_timing *timing);
 /* Other limits from now on; what is over them stays. */
 void udpai_node_set_store_options(udpai_node *node, const udpai_store_options *options);
 
+/* The same of groups of clients, as in udpai_node_config. */
+void udpai_node_set_max_clients(udpai_node *node, size_t max_clients);
+
 /* Other keys and requirements hold from now on, also for what is held: what is not good any more is
  * withdrawn, what is signed here is signed with the new keys. Takes a reference. */
 void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);

@@ -33,7 +33,7 @@ static const udpai_field fields[] = {
     {.name = "authorities", .of = &udpai_section_authority, .use = udpai_use_authorities},
     {.name = "audiences", .of = &udpai_section_audience, .use = udpai_use_audiences},
     {.name = "shim", .of = &udpai_section_shim, .use = udpai_use_shim},
-    {.name = "push", .of = &udpai_section_push, .use = udpai_use_push},
+    {.name = "push", .of = &udpai_section_push, .use = udpai_use_push, .is_taken_over = true},
     {.name = "load_reporting", .of = &udpai_section_load, .use = udpai_use_load},
     {.name = "client_status", .of = &udpai_section_client_status, .use = udpai_use_client_status},
     {.name = "client_types",

@@ -66,6 +66,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_node_info_unref(plan->settings.info);
     udpai_acl_unref(plan->settings.node.acl);
     udpai_keyring_unref(plan->settings.node.keyring);
+    udpai_debounce_rules_unref(plan->settings.debounce);
     udpai_tls_files_done(&plan->etcd_tls);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->http_sockets);
@@ -119,6 +120,8 @@ udpai_plan_values_new(udpai_plan **ret_plan,
     }
     if (err == UDPA_OK)
         err = udpai_use_log(plan, options, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_use_push(plan, options, ret_error);
     if (err == UDPA_OK)
         *ret_plan = plan;
     else

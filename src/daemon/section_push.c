@@ -110,15 +110,15 @@ udpai_use_push(udpai_plan *plan, const udpai_options *options, udpa_error **ret_
     size_t n = 0, n_filled = 0;
     for (size_t i = 0; i < message->n_push; i++)
         n += n_rules_of(message->push[i]);
-    udpai_debounce_rule *rules = udpai_plan_own(plan, udpai_alloc_array(n + 1, sizeof(*rules)));
+    UDPAI_AUTO_FREE udpai_debounce_rule *rules = udpai_alloc_array(n + 1, sizeof(*rules));
     if (!rules)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     for (size_t i = 0; i < message->n_push && err == UDPA_OK; i++) {
         err = add_rules(plan, message->push[i], rules + n_filled);
         n_filled += n_rules_of(message->push[i]);
     }
-    plan->settings.debounce = rules;
-    plan->settings.n_debounce = n;
+    if (err == UDPA_OK && n)
+        err = udpai_debounce_rules_new(&plan->settings.debounce, rules, n);
     (void)options;
     return udpai_fail_code(ret_error, err);
 }

@@ -371,6 +371,7 @@ open_runtime(server *self, udpa_error **ret_error)
 {
     const udpai_tunables_follower_env env = {
         .plan = self->plan,
+        .groups = &self->plan->xds.groups,
         .endpoint = self->endpoint,
         .workers = self->workers,
         .validation = &self->inspection.mode,

@@ -97,6 +97,13 @@ udpai_tunables_init(udpai_tunables *switches, const udpai_plan *plan)
         .max_streams = or_default(settings->limits.max_streams, UDPAI_MAX_STREAMS),
         .max_streams_per_identity =
             or_default(settings->limits.max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY),
+        .max_message_bytes = settings->limits.max_message_bytes,
+        .max_source_message_bytes = settings->limits.max_source_message_bytes,
+        .max_groups = plan->xds.groups.max,
+        .max_groups_of_identity = plan->xds.groups.max_of_identity,
+        .max_clients = settings->node.max_clients,
+        .max_stream_age_ms = settings->timing.max_stream_age_ms,
+        .debounce = settings->debounce,
         .drain_timeout_ms = or_default(settings->timing.finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS),
         .files_quiet_ms = UDPAI_FILE_QUIET_MS_DEFAULT,
         .timing = settings->node.timing,
@@ -458,7 +465,11 @@ udpai_tunables_of_streams(const udpai_tunables *switches)
     return (udpai_stream_switches){
         .max_streams = switches->max_streams,
         .max_streams_per_identity = switches->max_streams_per_identity,
+        .max_message_bytes = switches->max_message_bytes,
+        .max_source_message_bytes = switches->max_source_message_bytes,
         .finish_timeout_ms = switches->drain_timeout_ms,
+        .max_stream_age_ms = switches->max_stream_age_ms,
+        .debounce = switches->debounce,
         .fanout = switches->fanout,
     };
 }

@@ -17,6 +17,10 @@ typedef struct udpai_tunables {
     bool acl_dry_run; /* of no use without rules */
     udpai_policy_mode validation;
     size_t max_streams, max_streams_per_identity;
+    size_t max_message_bytes, max_source_message_bytes;
+    size_t max_groups, max_groups_of_identity, max_clients;
+    uint64_t max_stream_age_ms;
+    udpai_debounce_rules *debounce; /* the plan's */
     uint64_t drain_timeout_ms;
     uint64_t files_quiet_ms;
     udpai_node_timing timing;

@@ -15,7 +15,8 @@ struct udpai_tunables_follower {
     udpai_directories *directories; /* NULL: not yet */
     udpai_readers *readers;         /* NULL: not yet, or none */
     udpai_tunables now;
-    udpai_acl *acl; /* as the bootstrap file has it; NULL: there are no rules */
+    udpai_debounce_rules *debounce; /* that are in effect; NULL: none */
+    udpai_acl *acl;                 /* as the bootstrap file has it; NULL: there are no rules */
     udpai_runtime_snapshot *followed;
     lines complaints;
 };
@@ -29,6 +30,7 @@ udpai_tunables_follower_new(const udpai_tunables_follower_env *env)
     self->env = *env;
     self->acl = udpai_acl_ref(env->plan->settings.node.acl);
     udpai_tunables_init(&self->now, env->plan);
+    self->debounce = udpai_debounce_rules_ref(self->now.debounce);
     return self;
 }
 
@@ -48,6 +50,7 @@ udpai_tunables_follower_free(udpai_tunables_follower *self)
     free_lines(&self->complaints);
     udpai_runtime_snapshot_unref(self->followed);
     udpai_acl_unref(self->acl);
+    udpai_debounce_rules_unref(self->debounce);
     udpai_free(self);
     return NULL;
 }
@@ -73,22 +76,40 @@ use_acl(const udpai_tunables_follower *self, udpai_acl *acl, bool is_dry_run)
     return err ? err : set_acl(self, other);
 }
 
+static bool
+are_streams_same(const udpai_tunables_follower *self, const udpai_tunables *to)
+{
+    const udpai_tunables *now = &self->now;
+    return now->max_streams == to->max_streams &&
+           now->max_streams_per_identity == to->max_streams_per_identity &&
+           now->max_message_bytes == to->max_message_bytes &&
+           now->max_source_message_bytes == to->max_source_message_bytes &&
+           now->max_stream_age_ms == to->max_stream_age_ms &&
+           now->drain_timeout_ms == to->drain_timeout_ms &&
+           udpai_debounce_rules_equal(self->debounce, to->debounce) &&
+           memcmp(&now->fanout, &to->fanout, sizeof(to->fanout)) == 0;
+}
+
 static void
-use_streams(const udpai_tunables_follower *self, udpai_tunables *to)
+use_streams(udpai_tunables_follower *self, udpai_tunables *to)
 {
     const udpai_tunables *now = &self->now;
     const udpai_stream_switches streams = udpai_tunables_of_streams(to);
-    bool is_same = now->max_streams == to->max_streams &&
-                   now->max_streams_per_identity == to->max_streams_per_identity &&
-                   now->drain_timeout_ms == to->drain_timeout_ms &&
-                   memcmp(&now->fanout, &to->fanout, sizeof(to->fanout)) == 0;
-    if (is_same)
+    if (are_streams_same(self, to))
         return;
-    if (udpai_stream_thread_switch(udpai_endpoint_streams(self->env.endpoint), &streams) == UDPA_OK)
+    if (udpai_stream_thread_switch(udpai_endpoint_streams(self->env.endpoint), &streams) ==
+        UDPA_OK) {
+        udpai_debounce_rules_ref(to->debounce);
+        udpai_debounce_rules_unref(self->debounce);
+        self->debounce = to->debounce;
         return;
+    }
     udpai_log(UDPA_LOG_ERROR, LOG, "limits of streams stay as they were: out of memory");
     to->max_streams = now->max_streams;
     to->max_streams_per_identity = now->max_streams_per_identity;
+    to->max_message_bytes = now->max_message_bytes;
+    to->max_source_message_bytes = now->max_source_message_bytes;
+    to->max_stream_age_ms = now->max_stream_age_ms;
     to->drain_timeout_ms = now->drain_timeout_ms;
     to->fanout = now->fanout;
 }
@@ -114,7 +135,7 @@ use_validation(const udpai_tunables_follower *self, const udpai_tunables *to)
 
 /* What cannot be put into use stays, and `to` has that. */
 static void
-use(const udpai_tunables_follower *self, udpai_tunables *to)
+use(udpai_tunables_follower *self, udpai_tunables *to)
 {
     const udpai_tunables *now = &self->now;
     udpai_node *node = udpai_endpoint_node(self->env.endpoint);
@@ -124,6 +145,8 @@ use(const udpai_tunables_follower *self, udpai_tunables *to)
         udpai_node_set_timing(node, &to->timing);
     if (memcmp(&now->store, &to->store, sizeof(to->store)) != 0)
         udpai_node_set_store_options(node, &to->store);
+    udpai_node_set_max_clients(node, to->max_clients);
+    udpai_xds_groups_set_max(self->env.groups, to->max_groups, to->max_groups_of_identity);
     if (now->files_quiet_ms != to->files_quiet_ms)
         udpai_directories_set_quiet(self->directories, to->files_quiet_ms);
     use_validation(self, to);

@@ -12,6 +12,7 @@
 /* Borrowed until the end. */
 typedef struct udpai_tunables_follower_env {
     const udpai_plan *plan;
+    udpai_xds_groups *groups; /* those in use, whatever the plan */
     udpa_endpoint *endpoint;
     udpai_workers *workers; /* NULL: none */
     atomic_int *validation; /* udpai_policy.mode */

@@ -265,6 +265,8 @@ use_tunables(const worker *self)
         return err;
     const udpai_stream_switches streams = udpai_tunables_of_streams(&tunables);
     udpai_tunables_apply_log(&tunables);
+    udpai_xds_groups_set_max((udpai_xds_groups *)(uintptr_t)&self->plan->xds.groups,
+                             tunables.max_groups, tunables.max_groups_of_identity);
     return udpai_stream_thread_switch(self->streams, &streams);
 }
 

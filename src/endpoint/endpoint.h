@@ -24,8 +24,7 @@ typedef struct udpai_endpoint_settings {
     udpai_node_info *info;
     udpai_fanout_options fanout;
     /* Which changes wait before clients are sent them; outlives the endpoint. */
-    const udpai_debounce_rule *debounce;
-    size_t n_debounce;
+    udpai_debounce_rules *debounce;   /* NULL: nothing waits */
     const udpai_grpc_method *methods; /* besides UDPA */
     size_t n_methods;
     udpai_stream_limits limits;

@@ -30,7 +30,6 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
             {
                 .fanout = settings->fanout,
                 .debounce = settings->debounce,
-                .n_debounce = settings->n_debounce,
                 .info = settings->info,
                 .acl = settings->node.acl,
                 .topics = settings->topics,

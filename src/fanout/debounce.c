@@ -15,8 +15,8 @@ static const udpai_debounce_rule *
 find_rule(const udpai_fanout *fanout, udpai_str type_url)
 {
     const udpai_debounce_rule *of_others = NULL;
-    for (size_t i = 0; i < fanout->n_debounce_rules; i++) {
-        const udpai_debounce_rule *rule = &fanout->debounce_rules[i];
+    for (size_t i = 0; i < udpai_debounce_rules_size(fanout->debounce_rules); i++) {
+        const udpai_debounce_rule *rule = udpai_debounce_rules_at(fanout->debounce_rules, i);
         if (udpai_str_eq(rule->type_url, type_url))
             return rule;
         if (rule->type_url.len == 0 && !udpai_type_is_secret(type_url))
@@ -103,22 +103,38 @@ on_timer(udpai_timer *timer)
             UDPAI_LIST_ENTRY(debounce->waiting.next, udpai_subscription, in_debounce)->subscriber);
 }
 
-void
-udpai_debounce_init(udpai_topic *topic, udpai_str type_url)
+static void
+set_rule(udpai_topic *topic, udpai_str type_url)
 {
     udpai_debounce *debounce = &topic->debounce;
     udpai_meters *meters = topic->fanout->meters;
     const udpai_debounce_rule *rule = find_rule(topic->fanout, type_url);
-    udpai_timer_init(&debounce->timer, on_timer);
-    udpai_list_init(&debounce->waiting);
-    if (!rule)
-        return;
-    debounce->quiet_ms = rule->quiet_ms;
-    debounce->max_ms = rule->max_ms;
-    if (!meters)
+    debounce->quiet_ms = rule ? rule->quiet_ms : 0;
+    debounce->max_ms = rule ? rule->max_ms : 0;
+    if (!rule || !meters)
         return;
     debounce->changes = udpai_meters_get(meters, UDPAI_METRIC_PUSH_HELD_CHANGES, type_url);
     debounce->seconds = udpai_meters_get(meters, UDPAI_METRIC_PUSH_HELD_TIME, (udpai_str){0});
+}
+
+void
+udpai_debounce_init(udpai_topic *topic, udpai_str type_url)
+{
+    udpai_timer_init(&topic->debounce.timer, on_timer);
+    udpai_list_init(&topic->debounce.waiting);
+    set_rule(topic, type_url);
+}
+
+void
+udpai_debounce_take_rules(udpai_topic *topic, udpai_str type_url)
+{
+    udpai_debounce *debounce = &topic->debounce;
+    udpai_wheel *wheel = topic->fanout->wheel;
+    set_rule(topic, type_url);
+    if (!udpai_timer_is_set(&debounce->timer))
+        return;
+    uint64_t due = due_ms(debounce);
+    udpai_timer_set(wheel, &debounce->timer, due > wheel->now_ms ? due : wheel->now_ms);
 }
 
 void

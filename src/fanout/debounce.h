@@ -29,6 +29,8 @@ typedef enum udpai_debounce_state {
 
 /* By the rules of the fan-out. */
 void udpai_debounce_init(udpai_topic *topic, udpai_str type_url);
+/* They are others now. */
+void udpai_debounce_take_rules(udpai_topic *topic, udpai_str type_url);
 void udpai_debounce_done(udpai_topic *topic);
 /* A change of the topic is made, and is not in the sequence yet. */
 void udpai_debounce_change(udpai_topic *topic);

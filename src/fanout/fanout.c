@@ -47,10 +47,15 @@ udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters)
 }
 
 void
-udpai_fanout_set_debounce(udpai_fanout *fanout, const udpai_debounce_rule *rules, size_t n)
+udpai_fanout_set_debounce(udpai_fanout *fanout, udpai_debounce_rules *rules)
 {
+    size_t at = 0;
+    udpai_topic *topic;
+    udpai_debounce_rules_ref(rules);
+    udpai_debounce_rules_unref(fanout->debounce_rules);
     fanout->debounce_rules = rules;
-    fanout->n_debounce_rules = n;
+    while ((topic = udpai_map_next(&fanout->topics, &at)))
+        udpai_debounce_take_rules(topic, udpai_topic_url(topic));
 }
 
 void
@@ -135,6 +140,7 @@ udpai_fanout_free(udpai_fanout *fanout)
     udpai_map_done(&fanout->owners);
     udpai_vector_done(&fanout->touched);
     udpai_settled_unref(fanout->settled);
+    udpai_debounce_rules_unref(fanout->debounce_rules);
     assert(fanout->memory.bytes == 0 && fanout->responses.bytes == 0);
     udpai_free(fanout);
     return NULL;

@@ -10,6 +10,7 @@
 
 #include "base/wheel.h"
 #include "fanout/body.h"
+#include "fanout/debounce_rules.h"
 #include "metrics/meters.h"
 #include "model/types.h"
 #include "store/change_set.h"
@@ -58,15 +59,8 @@ void udpai_fanout_own_resources(udpai_fanout *fanout);
 /* It counts there, which must outlive it; before it has anything. */
 void udpai_fanout_set_meters(udpai_fanout *fanout, udpai_meters *meters);
 
-/* How long changes of a type wait before they are sent to clients, who so take a turn for many. */
-typedef struct udpai_debounce_rule {
-    udpai_str type_url; /* empty: each that has no other rule, and is no secret */
-    uint64_t quiet_ms;  /* until there was none for so long; */
-    uint64_t max_ms;    /* the first of them at most so long */
-} udpai_debounce_rule;
-
-/* Borrowed, while the fan-out lives; before it has anything. */
-void udpai_fanout_set_debounce(udpai_fanout *fanout, const udpai_debounce_rule *rules, size_t n);
+/* Takes a reference; NULL: nothing waits. What waits already does so by these from now on. */
+void udpai_fanout_set_debounce(udpai_fanout *fanout, udpai_debounce_rules *rules);
 void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
 /* May subscribers of this visibility see the resource? Without one: all may. */
 typedef bool (*udpai_may_see_fn)(void *userdata,

@@ -62,15 +62,14 @@ struct udpai_fanout {
     udpai_wheel *wheel;
     udpai_fanout_options options;
     udpai_map topics;
-    udpai_memory memory, responses; /* that it has, and that its bodies have */
-    bool owns_resources;            /* the former has them */
-    udpai_meters *meters;           /* NULL: nothing is counted */
-    uint64_t seq;                   /* of the last change, over all topics */
-    uint64_t n_applied;             /* calls that apply change sets */
-    uint64_t applied_after;         /* where the last one began, */
-    bool is_applying;               /* and it has not ended */
-    const udpai_debounce_rule *debounce_rules;
-    size_t n_debounce_rules;
+    udpai_memory memory, responses;       /* that it has, and that its bodies have */
+    bool owns_resources;                  /* the former has them */
+    udpai_meters *meters;                 /* NULL: nothing is counted */
+    uint64_t seq;                         /* of the last change, over all topics */
+    uint64_t n_applied;                   /* calls that apply change sets */
+    uint64_t applied_after;               /* where the last one began, */
+    bool is_applying;                     /* and it has not ended */
+    udpai_debounce_rules *debounce_rules; /* NULL: there are none */
     uint64_t stamp;
     udpai_settled *settled;
     uint64_t settled_nr; /* of all that there were */

@@ -104,7 +104,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_meters(hub->fanout, hub->meters);
-    udpai_fanout_set_debounce(hub->fanout, options->debounce, options->n_debounce);
+    udpai_fanout_set_debounce(hub->fanout, options->debounce);
     if (options->is_worker) /* the node has the store */
         udpai_fanout_own_resources(hub->fanout);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);

@@ -143,10 +143,9 @@ typedef struct udpai_watcher_ops {
 
 typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
-    const udpai_debounce_rule *debounce; /* borrowed, while the hub lives */
-    size_t n_debounce;
-    udpai_node_info *info; /* the Node of this node; a reference is taken */
-    udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
+    udpai_debounce_rules *debounce; /* NULL: nothing waits; a reference is taken */
+    udpai_node_info *info;          /* the Node of this node; a reference is taken */
+    udpai_acl *acl; /* NULL: everybody may subscribe to everything; a reference is taken */
     const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */
     bool is_worker;             /* of a node: what comes to the topics is handed up */
     /* Of these types nothing below these prefixes is visible to upstream peers: sources, and others
@@ -257,6 +256,7 @@ uint64_t udpai_hub_commit(const udpai_hub *hub);
 const udpai_hub_options *udpai_hub_settings(const udpai_hub *hub);
 /* Other ones from now on (udpai_fanout_set_options()). */
 void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options);
+void udpai_hub_set_debounce(udpai_hub *hub, udpai_debounce_rules *rules);
 udpai_access *udpai_hub_access(udpai_hub *hub);
 udpai_client_log *udpai_hub_client_log(udpai_hub *hub);
 /* An event of this node itself, for UDPAI_ABOUT(); any number of them, see events/node_events.h. */

@@ -87,6 +87,12 @@ udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *options
     udpai_fanout_set_options(hub->fanout, options);
 }
 
+void
+udpai_hub_set_debounce(udpai_hub *hub, udpai_debounce_rules *rules)
+{
+    udpai_fanout_set_debounce(hub->fanout, rules);
+}
+
 udpai_topic *
 udpai_hub_topic(const udpai_hub *hub, size_t kind)
 {

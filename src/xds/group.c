@@ -25,10 +25,15 @@ void
 udpai_xds_groups_init(udpai_xds_groups *groups)
 {
     udpai_map_init(&groups->by_name_space, group_key);
-    if (!groups->max)
-        groups->max = UDPAI_XDS_GROUPS_MAX;
-    if (!groups->max_of_identity)
-        groups->max_of_identity = UDPAI_XDS_GROUPS_OF_IDENTITY_MAX;
+    udpai_xds_groups_set_max(groups, groups->max, groups->max_of_identity);
+}
+
+void
+udpai_xds_groups_set_max(udpai_xds_groups *groups, size_t max, size_t max_of_identity)
+{
+    atomic_store(&groups->most, max ? max : UDPAI_XDS_GROUPS_MAX);
+    atomic_store(&groups->most_of_identity,
+                 max_of_identity ? max_of_identity : UDPAI_XDS_GROUPS_OF_IDENTITY_MAX);
 }
 
 /* ---- what is reported to the loop side ---- */
@@ -100,14 +105,14 @@ check_room(const udpai_xds_groups *groups, const udpai_xds_client *client, udpa_
     uint64_t by = hash_of(client->identity);
     size_t at = 0, n_same = 0;
     const udpai_xds_group *group;
-    if (groups->by_name_space.n >= groups->max)
+    if (groups->by_name_space.n >= groups->most)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "there are %zu groups of clients, which is this node's limit "
                           "(limits.max_client_groups): try again later",
                           groups->by_name_space.n);
     while (by && (group = udpai_map_next(&groups->by_name_space, &at)))
         n_same += group->by == by;
-    if (n_same < groups->max_of_identity)
+    if (n_same < groups->most_of_identity)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "clients with the certificate of '%.*s' make %zu groups, which is the limit "

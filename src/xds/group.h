@@ -7,6 +7,8 @@
 #ifndef UDPAI_XDS_GROUP_H
 #define UDPAI_XDS_GROUP_H
 
+#include <stdatomic.h>
+
 #include "base/map.h"
 #include "session/hub.h"
 #include "xds/audience.h"
@@ -40,14 +42,16 @@ udpa_err udpai_xds_template_expand(udpai_str name_space,
 typedef struct udpai_xds_groups {
     udpai_map by_name_space;
     uint64_t last_serial;
-    size_t max, max_of_identity;
+    size_t max, max_of_identity; /* as they are configured; 0: the defaults below */
+    atomic_size_t most, most_of_identity;
 } udpai_xds_groups;
 
 #define UDPAI_XDS_GROUPS_MAX 4096
 #define UDPAI_XDS_GROUPS_OF_IDENTITY_MAX 1024
 
-/* 0: the defaults above. */
 void udpai_xds_groups_init(udpai_xds_groups *groups);
+/* Other limits from now on; groups that there are stay. Any thread. */
+void udpai_xds_groups_set_max(udpai_xds_groups *groups, size_t max, size_t max_of_identity);
 
 /* One client more belongs to the group of this audience that its Node makes; the first one begins
  * it. */

@@ -86,16 +86,18 @@ def check_values(test):
         {'name': 'base', 'staticLayer': {'udpa': {'limits': {'max_views': 77}}}}, {'name': 'admin', 'adminLayer': {}}]})
     check('nothing has changed', node.reload()['changes'] == [])
     log = test.work / 'values-other.log'
-    node.config['limits'] = {'maxStreams': 900, 'maxViews': 88, 'maxClientGroups': 5}
-    node.config['timing'] = {'connectGrace': '3s'}
+    node.config['limits'] = {'maxStreams': 900, 'maxViews': 88, 'maxClientGroups': 5, 'maxMessageBytesFromClients': 5000}
+    node.config['timing'] = {'connectGrace': '3s', 'maxStreamAge': '3600s', 'drainTime': '2s'}
+    node.config['push'] = [{'debounce': '0.1s'}]
+    node.config['node'] = {'cluster': 'x'}
     node.config['log'] = {'level': 'DEBUG', 'format': 'JSON', 'to': str(log)}
     node.write()
     shown = node.reload('--dry-run')
-    check('a dry run shows all of it', set(shown['changes']) == {'limits', 'timing', 'log.level', 'log.format', 'log.to'} and
-          shown['restart'] == ['limits.max_client_groups'], shown)
+    check('a dry run shows all of it', set(shown['changes']) == {'limits', 'timing', 'push', 'log.level', 'log.format', 'log.to'} and
+          shown['restart'] == ['node'], shown)
     check('and changes nothing', not log.exists() and 'limits' not in json.loads(node.ctl('config', '-o', 'json'))['bootstrap'])
     words = node.ctl('reload', '--dry-run')
-    check('in words', 'log.level: would change\n' in words and 'limits.max_client_groups: takes a restart\n' in words and
+    check('in words', 'log.level: would change\n' in words and 'node: takes a restart\n' in words and
           words.endswith('Nothing is changed: 0 of 0 resources would be withdrawn, with 0 streams of clients\n'), words)
     node.reload()
     text = wait_for('the log goes where it should', lambda: log.exists() and log.read_text())
@@ -104,11 +106,14 @@ def check_values(test):
     check('values of the runtime are above those of the file', 'max_streams is 900 now' in text and
           'connect_grace_ms is 3000 now' in text and text.count('max_views is') == 1 and 'log.level is debug now' in text.lower(), text)
     config = json.loads(node.ctl('config', '-o', 'json'))
-    check('what takes a restart is as it was', config['restart_needed'] == 'limits.max_client_groups' and
-          'maxClientGroups' not in config['bootstrap']['limits'] and
+    check('what takes a restart is as it was', config['restart_needed'] == 'node' and
+          'node' not in config['bootstrap'] and config['bootstrap']['limits']['maxClientGroups'] == 5 and
           config['bootstrap']['limits']['maxStreams'] == 900, config)
-    check('that is in the status', 'takes a restart until this is effective: limits.max_client_groups' in node.problems())
-    del node.config['limits'], node.config['timing']
+    check('that is in the status', 'takes a restart until this is effective: node' in node.problems())
+    done = subprocess.run([str(test.build / 'udpactl'), '--server', node.address, 'apply', '-f', '-'], input=json.dumps(
+        {'name': 'com.acme/large', 'resource': {'@type': TYPE, 'value': 'x' * 9000}}), capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    check('messages are bounded otherwise', done.returncode != 0 and 'max_message_bytes' in done.stderr, done)
+    del node.config['limits'], node.config['timing'], node.config['push'], node.config['node']
     node.config['log'] = {}
     node.write()
     node.process.process.send_signal(signal.SIGHUP)

@@ -237,6 +237,9 @@ static const udpai_debounce_rule debounce = {UDPAI_STR(""), 100, 1000};
 static void
 make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
 {
+    UDPA_AUTO(udpai_debounce_rules_unref) udpai_debounce_rules *rules = NULL;
+    if (side->node->index / 2 % 2 && udpai_debounce_rules_new(&rules, &debounce, 1) != UDPA_OK)
+        abort();
     const udpai_hub_options options = {
         .fanout = {.cycle_timeout_ms = 20000,
                    .view_linger_ms = 1000,
@@ -248,8 +251,7 @@ make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
                    .max_held_bytes = 1 << 20,
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 2000},
-        .debounce = &debounce,
-        .n_debounce = side->node->index / 2 % 2,
+        .debounce = rules,
         .info = info,
         .acl = plan->config.acl,
         .is_worker = side->number > 0,

@@ -305,6 +305,15 @@ udpai_door_listen(udpai_door *door,
 }
 
 void
+udpai_door_listener_set_limits(udpai_door_listener *listener,
+                               size_t max_message_bytes,
+                               uint64_t age_ms)
+{
+    listener->options.max_message_bytes = max_message_bytes;
+    listener->options.limits.age_ms = age_ms;
+}
+
+void
 udpai_door_listener_close(udpai_door_listener *listener)
 {
     if (listener->is_closing)

@@ -183,6 +183,10 @@ udpa_err udpai_door_listen(udpai_door *door,
                            const udpai_door_listen_options *options,
                            udpai_door_listener **ret_listener,
                            udpa_error **ret_error);
+/* Others from now on, also for connections that are there. */
+void udpai_door_listener_set_limits(udpai_door_listener *listener,
+                                    size_t max_message_bytes,
+                                    uint64_t age_ms);
 /* No new connection or stream is taken; connections go with their last stream. */
 void udpai_door_listener_close(udpai_door_listener *listener);
 

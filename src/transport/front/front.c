@@ -430,6 +430,15 @@ release(udpai_listener *listener)
     udpai_listening_close(&front_of(listener)->listening);
 }
 
+static void
+listener_changed(udpai_listener *listener)
+{
+    const front *self = front_of(listener);
+    if (self->door)
+        udpai_door_listener_set_limits(self->door, listener->max_message_bytes,
+                                       udpai_listener_connection_age_ms(&listener->thread->timing));
+}
+
 static const udpai_listener_kind kind = {
     .bytes = sizeof(front),
     .open = open_socket,
@@ -438,6 +447,7 @@ static const udpai_listener_kind kind = {
     .is_over = is_over,
     .release = release,
     .inherit = inherit,
+    .changed = listener_changed,
 };
 
 /* ---- for the stream thread ---- */

@@ -101,10 +101,22 @@ udpai_stream_thread_drain_listener(udpai_stream_thread *thread,
 
 /* ---- opening ---- */
 
+static size_t
+most_bytes(const udpai_listener *listener)
+{
+    if (listener->own_max_message_bytes)
+        return listener->own_max_message_bytes;
+    if (listener->thread->limits.max_message_bytes)
+        return listener->thread->limits.max_message_bytes;
+    return udpai_server_tls_knows_clients(listener->tls) ? UDPAI_MAX_CERTIFIED_MESSAGE_BYTES
+                                                         : UDPAI_MAX_MESSAGE_BYTES;
+}
+
 static void
 run_start(udpai_request *request)
 {
     udpai_listener *listener = UDPAI_CONTAINER_OF(request, udpai_listener, start_request);
+    listener->max_message_bytes = most_bytes(listener);
     udpai_list_append(&listener->thread->listeners, &listener->node);
     listener->thread->n_listeners++;
     listener->kind->start(listener);
@@ -116,15 +128,15 @@ udpai_listener_connection_age_ms(const udpai_stream_timing *timing)
     return timing->max_stream_age_ms * 8 / 10;
 }
 
-static size_t
-most_bytes(const udpai_stream_thread *thread, const udpai_listen_options *options)
+void
+udpai_listeners_take_limits(udpai_stream_thread *thread)
 {
-    if (options->max_message_bytes)
-        return options->max_message_bytes;
-    if (thread->limits.max_message_bytes)
-        return thread->limits.max_message_bytes;
-    return udpai_server_tls_knows_clients(options->tls) ? UDPAI_MAX_CERTIFIED_MESSAGE_BYTES
-                                                        : UDPAI_MAX_MESSAGE_BYTES;
+    UDPAI_LIST_FOREACH (at, &thread->listeners) {
+        udpai_listener *listener = UDPAI_LIST_ENTRY(at, udpai_listener, node);
+        listener->max_message_bytes = most_bytes(listener);
+        if (listener->kind->changed)
+            listener->kind->changed(listener);
+    }
 }
 
 udpa_err
@@ -143,7 +155,7 @@ udpai_stream_thread_bind(udpai_stream_thread *thread,
     listener->thread = thread;
     listener->kind = kind;
     listener->tls = udpai_server_tls_ref(options->tls);
-    listener->max_message_bytes = most_bytes(thread, options);
+    listener->own_max_message_bytes = options->max_message_bytes;
     listener->socket = -1;
     udpai_drain_init(&listener->drain, thread, listener, GOES);
     udpai_list_init(&listener->node);

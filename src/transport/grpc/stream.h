@@ -206,6 +206,8 @@ typedef struct udpai_listener_kind {
     void (*release)(udpai_listener *listener);
     /* It listens in the place of the former one, on a copy of its socket. NULL: it cannot. */
     void (*inherit)(udpai_listener *listener, udpai_listener *former);
+    /* Its limits, or those of the thread, are others. NULL: it looks at them with each stream. */
+    void (*changed)(udpai_listener *listener);
 } udpai_listener_kind;
 
 struct udpai_listener {
@@ -213,7 +215,8 @@ struct udpai_listener {
     const udpai_listener_kind *kind;
     udpai_list node;
     udpai_list streams;
-    udpai_server_tls *tls; /* NULL: plaintext */
+    udpai_server_tls *tls;        /* NULL: plaintext */
+    size_t own_max_message_bytes; /* 0: the thread's */
     size_t max_message_bytes;
     int port, socket; /* the latter: -1: it is not known */
     bool is_closing;
@@ -247,6 +250,8 @@ struct udpai_acceptance {
  * stays, and is ended by us. 0: it always takes them. */
 uint64_t udpai_listener_connection_age_ms(const udpai_stream_timing *timing);
 void udpai_listeners_begin_close(udpai_stream_thread *thread, const udpa_error *why);
+/* The thread's limits and times are others. */
+void udpai_listeners_take_limits(udpai_stream_thread *thread);
 /* A stream of it has ended, or it has closed. */
 void udpai_listener_check_end(udpai_listener *listener);
 

@@ -231,7 +231,10 @@ uint64_t udpai_stream_thread_busy_since_ms(const udpai_stream_thread *thread);
 /* What may change while it runs; 0 as above. */
 typedef struct udpai_stream_switches {
     size_t max_streams, max_streams_per_identity;
+    size_t max_message_bytes, max_source_message_bytes;
     uint64_t finish_timeout_ms;
+    uint64_t max_stream_age_ms;     /* of streams that begin from now on */
+    udpai_debounce_rules *debounce; /* a reference is taken */
     udpai_fanout_options fanout;
 } udpai_stream_switches;
 

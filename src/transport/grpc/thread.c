@@ -165,6 +165,13 @@ struct switch_request {
 };
 
 static void
+free_switch(struct switch_request *switching)
+{
+    udpai_debounce_rules_unref(switching->to.debounce);
+    udpai_free(switching);
+}
+
+static void
 run_switch(udpai_request *request)
 {
     struct switch_request *switching = UDPAI_CONTAINER_OF(request, struct switch_request, request);
@@ -172,14 +179,19 @@ run_switch(udpai_request *request)
     udpai_stream_thread *thread = request->thread;
     thread->limits.max_streams = to->max_streams;
     thread->limits.max_streams_per_identity = to->max_streams_per_identity;
+    thread->limits.max_message_bytes = to->max_message_bytes;
+    thread->limits.max_source_message_bytes = to->max_source_message_bytes;
     thread->timing.finish_timeout_ms = to->finish_timeout_ms;
+    thread->timing.max_stream_age_ms = to->max_stream_age_ms;
     set_defaults(thread);
     thread->admission.max = thread->limits.max_streams;
     thread->admission.max_per_name = thread->limits.max_streams_per_identity;
     if (thread->acceptance)
         thread->acceptance->changed(thread->accepting, &thread->limits);
+    udpai_listeners_take_limits(thread);
     udpai_hub_set_fanout_options(thread->hub, &to->fanout);
-    udpai_free(switching);
+    udpai_hub_set_debounce(thread->hub, to->debounce);
+    free_switch(switching);
 }
 
 udpa_err
@@ -189,8 +201,9 @@ udpai_stream_thread_switch(udpai_stream_thread *thread, const udpai_stream_switc
     if (!switching)
         return UDPA_ERR_NOMEM;
     switching->to = *switches;
+    udpai_debounce_rules_ref(switching->to.debounce);
     if (!udpai_thread_request(thread, &switching->request, run_switch))
-        udpai_free(switching);
+        free_switch(switching);
     return UDPA_OK;
 }
 

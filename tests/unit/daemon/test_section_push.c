@@ -18,7 +18,7 @@ make(bootstrap_test *test)
 static void
 assert_rule(size_t index, const char *type_url, uint64_t quiet_ms, uint64_t max_ms)
 {
-    const udpai_debounce_rule *rule = &plan.settings.debounce[index];
+    const udpai_debounce_rule *rule = udpai_debounce_rules_at(plan.settings.debounce, index);
     assert_true(udpai_str_eq(rule->type_url, udpai_str_from(type_url)));
     assert_int_equal(rule->quiet_ms, quiet_ms);
     assert_int_equal(rule->max_ms, max_ms);
@@ -30,7 +30,7 @@ nothing_waits_by_default(void **state)
     bootstrap_test *test = *state;
     bootstrap_test_read(test, "node: {id: a}\n");
     make(test);
-    assert_int_equal(plan.settings.n_debounce, 0);
+    assert_null(plan.settings.debounce);
     udpai_plan_done(&plan);
 }
 
@@ -47,7 +47,7 @@ each_type_has_a_rule(void **state)
               "  - {types: [type.googleapis.com/a.D], debounce: 0s, max: 1s}\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test);
-    assert_int_equal(plan.settings.n_debounce, 5);
+    assert_int_equal(udpai_debounce_rules_size(plan.settings.debounce), 5);
     assert_rule(0, "", 200, 2000);
     assert_rule(1, ENDPOINTS, 100, 1500);
     assert_rule(2, "type.googleapis.com/a.B", 100, 1500);

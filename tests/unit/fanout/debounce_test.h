@@ -39,11 +39,19 @@ open_client(fanout_reader *reader, fanout_bed *bed)
     reader->subscriber.is_debounced = true;
 }
 
+static inline void
+set_rules(fanout_bed *bed, const udpai_debounce_rule *rules, size_t n)
+{
+    UDPA_AUTO(udpai_debounce_rules_unref) udpai_debounce_rules *value = NULL;
+    assert_ok(udpai_debounce_rules_new(&value, rules, n));
+    udpai_fanout_set_debounce(bed->fanout, value);
+}
+
 /* What it had at first has been sent. */
 static inline void
 begin_with(fanout_bed *bed, const udpai_debounce_rule *rules, size_t n, const char *first)
 {
-    udpai_fanout_set_debounce(bed->fanout, rules, n);
+    set_rules(bed, rules, n);
     fanout_change(bed, "+CDS/c=0 +EDS/e=0 +LDS/l=0 +RDS/r=0");
     fanout_bed_at(bed, BEGIN_MS);
     open_client(&client, bed);

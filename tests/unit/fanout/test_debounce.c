@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "model/secret_type.h"
+#include "tests/harness/oom.h"
 #include "tests/unit/fanout/debounce_test.h"
 
 static fanout_reader other, node;
@@ -130,7 +131,7 @@ removals_are_kept_as_long_as_clients_wait(void **state)
 {
     static const udpai_debounce_rule slowly[] = {{UDPAI_STR(TEST_EDS), 3000, 5000}};
     fanout_bed *bed = *state;
-    udpai_fanout_set_debounce(bed->fanout, slowly, 1);
+    set_rules(bed, slowly, 1);
     for (unsigned i = 0; i < 4; i++)
         change_many(bed, '+', 100 * i, 100);
     open_client(&client, bed);
@@ -152,7 +153,7 @@ static void
 states_wait_whole(void **state)
 {
     fanout_bed *bed = *state;
-    udpai_fanout_set_debounce(bed->fanout, clusters, 1);
+    set_rules(bed, clusters, 1);
     fanout_change(bed, "+CDS/c=0");
     open_client(&client, bed);
     (void)fanout_in_mode(&client, "CDS", UDPAI_MODE_STATE);
@@ -175,7 +176,7 @@ static void
 names_wait_too(void **state)
 {
     fanout_bed *bed = *state;
-    udpai_fanout_set_debounce(bed->fanout, endpoints, 1);
+    set_rules(bed, endpoints, 1);
     fanout_change(bed, "+EDS/e=0");
     open_client(&client, bed);
     (void)fanout_in_mode(&client, "EDS", UDPAI_MODE_GROUPED);
@@ -339,7 +340,7 @@ parts_that_wait_can_go(void **state)
 {
     fanout_bed *bed = *state;
     const udpai_part part = {UDPAI_STR(TEST_CDS), UDPAI_STR("label"), {0}};
-    udpai_fanout_set_debounce(bed->fanout, clusters, 1);
+    set_rules(bed, clusters, 1);
     fanout_change(bed, "+CDS/c=0 +LDS/l=0");
     open_client(&client, bed);
     fanout_wildcard(&client, "LDS", "");
@@ -450,10 +451,81 @@ waits_are_counted(void **state)
     assert_int_equal(metered(meters, UDPAI_METRIC_PUSH_HELD_CHANGES, type), 4);
 }
 
+/* ---- other rules ---- */
+
+static const udpai_debounce_rule hurried[] = {{UDPAI_STR(TEST_EDS), QUIET_MS / 2, MAX_MS}};
+
+static void
+what_waits_does_so_by_the_present_rules(void **state)
+{
+    fanout_bed *bed = *state;
+    begin(bed, endpoints, 1);
+    fanout_change(bed, "+EDS/e=1");
+    set_rules(bed, hurried, 1);
+    at(bed, QUIET_MS / 2 - 1);
+    assert_all(&client, "");
+    at(bed, QUIET_MS / 2);
+    assert_all(&client, "EDS[e=1]");
+    set_rules(bed, endpoints, 1);
+    fanout_change(bed, "+EDS/e=2");
+    at(bed, QUIET_MS / 2 + QUIET_MS - 1);
+    assert_all(&client, "");
+    at(bed, QUIET_MS / 2 + QUIET_MS);
+    assert_all(&client, "EDS[e=2]");
+    fanout_close(&client);
+}
+
+static void
+without_rules_nothing_waits(void **state)
+{
+    fanout_bed *bed = *state;
+    begin(bed, endpoints, 1);
+    fanout_change(bed, "+EDS/e=1");
+    at(bed, 10);
+    udpai_fanout_set_debounce(bed->fanout, NULL);
+    at(bed, 11);
+    assert_all(&client, "EDS[e=1]");
+    fanout_change(bed, "+EDS/e=2");
+    assert_all(&client, "EDS[e=2]");
+    set_rules(bed, endpoints, 1);
+    fanout_change(bed, "+EDS/e=3");
+    assert_all(&client, "");
+    at(bed, 11 + QUIET_MS);
+    assert_all(&client, "EDS[e=3]");
+    fanout_close(&client);
+}
+
+static udpa_err
+make_rules(void *context)
+{
+    (void)context;
+    UDPA_AUTO(udpai_debounce_rules_unref) udpai_debounce_rules *rules = NULL;
+    return udpai_debounce_rules_new(&rules, endpoints, 1);
+}
+
+static void
+rules_are_a_value(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_debounce_rules_unref)
+    udpai_debounce_rules *one = NULL, *same = NULL, *another = NULL;
+    assert_ok(udpai_debounce_rules_new(&one, endpoints, 1));
+    assert_ok(udpai_debounce_rules_new(&same, endpoints, 1));
+    assert_ok(udpai_debounce_rules_new(&another, hurried, 1));
+    assert_true(udpai_debounce_rules_equal(one, same));
+    assert_false(udpai_debounce_rules_equal(one, another));
+    assert_false(udpai_debounce_rules_equal(one, NULL));
+    assert_true(udpai_debounce_rules_equal(NULL, NULL));
+    oom_torture(make_rules, NULL);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(what_waits_does_so_by_the_present_rules),
+        CASE(without_rules_nothing_waits),
+        CASE(rules_are_a_value),
         CASE(a_change_waits_until_it_is_quiet),
         CASE(the_first_change_waits_no_longer_than_max),
         CASE(a_slow_client_is_sent_what_was_due),

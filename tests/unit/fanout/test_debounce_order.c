@@ -70,7 +70,7 @@ static void
 a_state_does_not_bring_what_waits(void **state)
 {
     fanout_bed *bed = *state;
-    udpai_fanout_set_debounce(bed->fanout, endpoints, 1);
+    set_rules(bed, endpoints, 1);
     fanout_change(bed, "+EDS/e=0 +LDS/l=0 +LDS/m=0");
     open_client(&client, bed);
     fanout_wildcard(&client, "EDS", "");

@@ -310,6 +310,70 @@ test_limits_may_change(void **state)
     bed_stop(&bed);
 }
 
+/* Of a socket without limits of its own, also on connections that are there. */
+static void
+messages_may_be_smaller(void **state)
+{
+    (void)state;
+    static char words[3000] = "echo";
+    test_bed bed;
+    raw_client client;
+    raw_call calls[2];
+    udpai_stream_switches switches = {
+        .max_message_bytes = 1000,
+        .fanout = {.max_views = 10, .max_views_per_owner = 10, .max_names = 10},
+    };
+    memset(words + 4, 'x', sizeof(words) - 5);
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    begin_and_talk(&client, &calls[0]);
+    assert_true(raw_say(&calls[0], words));
+    raw_expect(&calls[0], words);
+    assert_ok(udpai_stream_thread_switch(bed.thread, &switches));
+    talk(&calls[0]); /* the thread has turned */
+    begin_and_talk(&client, &calls[1]);
+    (void)raw_say(&calls[1], words);
+    assert_int_equal(raw_status(&calls[1]), GRPC_STATUS_RESOURCE_EXHAUSTED);
+    raw_end(&calls[1]);
+    switches.max_message_bytes = 0;
+    assert_ok(udpai_stream_thread_switch(bed.thread, &switches));
+    talk(&calls[0]);
+    begin_and_talk(&client, &calls[1]);
+    assert_true(raw_say(&calls[1], words));
+    raw_expect(&calls[1], words);
+    for (size_t i = 0; i < 2; i++)
+        raw_end(&calls[i]);
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
+static void
+streams_that_begin_may_have_an_age(void **state)
+{
+    (void)state;
+    test_bed bed;
+    raw_client client;
+    raw_call calls[2];
+    const udpai_stream_switches switches = {
+        .max_stream_age_ms = 300,
+        .fanout = {.max_views = 10, .max_views_per_owner = 10, .max_names = 10},
+    };
+    bed_start(&bed, NULL);
+    bed_listen(&bed, NULL);
+    raw_connect(&client, bed.port, NULL, NULL);
+    begin_and_talk(&client, &calls[0]);
+    assert_ok(udpai_stream_thread_switch(bed.thread, &switches));
+    talk(&calls[0]);
+    begin_and_talk(&client, &calls[1]);
+    assert_int_equal(raw_status(&calls[1]), GRPC_STATUS_UNAVAILABLE);
+    talk(&calls[0]);
+    for (size_t i = 0; i < 2; i++)
+        raw_end(&calls[i]);
+    raw_disconnect(&client);
+    bed_stop(&bed);
+}
+
 /* ---- addresses ---- */
 
 static void
@@ -530,6 +594,8 @@ main(void)
         cmocka_unit_test(test_limit_on_all_streams),
         cmocka_unit_test(test_limit_on_streams_of_a_peer),
         cmocka_unit_test(test_limits_may_change),
+        cmocka_unit_test(messages_may_be_smaller),
+        cmocka_unit_test(streams_that_begin_may_have_an_age),
         cmocka_unit_test(test_port_in_use),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_listener_closes_and_another_takes_its_place),

@@ -31,9 +31,9 @@ static void
 begin(bed *self, const udpai_debounce_rule *rule)
 {
     udpai_hub_options options = fake_hub_options();
-    options.debounce = rule;
-    options.n_debounce = 1;
+    assert_ok(udpai_debounce_rules_new(&options.debounce, rule, 1));
     xds_world_init_with(&self->world, &options);
+    udpai_debounce_rules_unref(options.debounce);
     xds_settle(&self->world);
     self->world.xds_server.warm_timeout_ms = 5000;
     self->world.xds_server.removal_patience_ms = 20;

@@ -312,7 +312,7 @@ static void
 there_are_no_more_than_the_limit(void **state)
 {
     fixture *self = *state;
-    self->world.xds_server.groups.max = 1;
+    udpai_xds_groups_set_max(&self->world.xds_server.groups, 1, 0);
     ask_as(self, &self->one, true, "n1");
     ask_as(self, &self->two, true, "n1");
     xds_expect(&self->two, "CDS[a]");
@@ -327,7 +327,7 @@ there_are_no_more_of_one_than_its_share(void **state)
     fixture *self = *state;
     UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
     udpai_xds_groups *groups = &self->world.xds_server.groups;
-    groups->max_of_identity = 2;
+    udpai_xds_groups_set_max(groups, 0, 2);
     assert_ok(udpai_identity_new(&identity, &(udpai_identity_parts){
                                                 .common_name = UDPAI_STR("mallory"),
                                                 .authenticated = true,
