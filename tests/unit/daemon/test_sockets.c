@@ -2,7 +2,9 @@
 /* The sockets of a plan that take the place of others, with a stream thread that listens. */
 #include "daemon/sockets.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -158,6 +160,23 @@ they_come_and_go(void **state)
     take(self, "127.0.0.2:0 added, ");
 }
 
+/* What was ordered before its socket was added has been done when that greets a client. */
+static void
+wait_for_thread(world *self)
+{
+    char greeting[9];
+    HAVE(self, ANY, {.address = self->path}, {.address = "127.0.0.2:0"});
+    take(self, "127.0.0.2:0 added, ");
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)udpai_sockets_port(self->sockets, 2)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(recv(fd, greeting, sizeof(greeting), MSG_WAITALL), sizeof(greeting));
+    close(fd);
+}
+
 /* Of two at one address each is one. */
 static void
 an_edited_one_has_its_port(void **state)
@@ -171,6 +190,8 @@ an_edited_one_has_its_port(void **state)
     HAVE(self, ANY, {.address = self->path});
     take(self, "127.0.0.1:0 edited, unix edited, ");
     assert_int_equal(udpai_sockets_port(self->sockets, 0), port);
+    wait_for_thread(self);
+    assert_int_equal(access(self->path + 5, F_OK), 0);
 }
 
 static void

@@ -172,11 +172,20 @@ listen_beside(struct world *world, const int *socket, bool starts)
 }
 
 static void
-drain_listener(struct world *world, uint64_t over_ms, udpai_listener *successor)
+drain_one(struct world *world,
+          udpai_listener *listener,
+          uint64_t over_ms,
+          udpai_listener *successor)
 {
     udpai_stream_thread_drain_listener(
-        world->bed.thread, world->bed.listener,
+        world->bed.thread, listener,
         &(udpai_listener_drain){over_ms, successor, bed_count, &world->bed});
+}
+
+static void
+drain_listener(struct world *world, uint64_t over_ms, udpai_listener *successor)
+{
+    drain_one(world, world->bed.listener, over_ms, successor);
 }
 
 static void
@@ -200,13 +209,15 @@ streams_of_another_listener_stay(void **state)
     raw_expect(&call, "echo");
     assert_int_equal(udpai_listener_n_served(world->bed.listener), 1);
     assert_int_equal(udpai_listener_n_served(beside), 1);
+    drain_one(world, beside, OVER_MS, NULL);
+    is_told_to_go(&call); /* though the other one is older */
+    bed_wait_count(&world->bed, &world->bed.n_closed, 1);
+    assert_true(raw_say(&world->call, "echo again"));
+    raw_expect(&world->call, "echo again");
+    assert_int_equal(udpai_listener_n_served(world->bed.listener), 1);
     drain_listener(world, OVER_MS, NULL);
     is_told_to_go(&world->call);
-    bed_wait_count(&world->bed, &world->bed.n_closed, 1);
-    assert_true(raw_say(&call, "echo again"));
-    raw_expect(&call, "echo again");
-    assert_int_equal(udpai_listener_n_served(beside), 1);
-    raw_cancel(&call);
+    bed_wait_count(&world->bed, &world->bed.n_closed, 2);
     raw_end(&call);
     raw_disconnect(&other);
     one_call_end(world);
@@ -252,8 +263,11 @@ a_thread_may_stop_meanwhile(void **state)
     raw_begin(&other, &second, BED_PATH);
     assert_true(raw_say(&second, "echo"));
     raw_expect(&second, "echo");
+    assert_int_equal(udpai_listener_n_served(world->bed.listener), 2);
     drain_listener(world, FOR_EVER_MS, NULL);
     is_told_to_go(&world->call);
+    bed_wait_streams(&world->bed, 1, TAGS_OF_LISTENER);
+    assert_int_equal(udpai_listener_n_served(world->bed.listener), 1);
     udpai_stream_thread_stop(world->bed.thread, "the test is over");
     assert_int_equal(raw_status(&second), GRPC_STATUS_UNAVAILABLE);
     raw_end(&second);
