@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An Envoy under traffic, behind a node whose bootstrap file, and that of the node above it, are read again and again: with
-other limits, times and levels, broken, and with another directory that has the same files. No request fails, and the Envoy
-receives nothing, until a file has other contents.
+other limits, times and levels, with a source and a socket more or less, broken, and with another directory that has the
+same files. No request fails, and the Envoy receives nothing, until a file has other contents.
 """
 import shutil
+import socket
 import sys
 import time
 
@@ -13,6 +14,11 @@ from test_envoy_empty_primary import QUIET, load_story, types
 
 N = 25
 PAUSE_S = 0.2
+MORE_SOURCES = """  config_sources:
+    - name: more
+      udpa: {{address: '127.0.0.1:1'}}
+      max_withdrawal: {}%
+"""
 CHANGING = '\nlimits: {{max_streams: {}}}\ntiming: {{fail_back_delay: {}s}}\nlog: {{level: {}}}\n'
 
 
@@ -28,9 +34,15 @@ def count(acme, node, text):
 
 def reload_all(stage, acme, good):
     n_rejected = 0
+    with socket.socket() as one:
+        one.bind(('127.0.0.1', 0))
+        port = one.getsockname()[1]
     for i in range(N):
         for node, text in good.items():
             other = text + CHANGING.format(1000 + i, 2 + i % 3, ('INFO', 'WARNING')[i % 2])
+            if node == 'edge':
+                other = other.replace('  config_sources:\n', MORE_SOURCES.format(i % 3)) if i % 3 else other
+                other = other.replace('sockets:\n', f'sockets:\n  - address: 127.0.0.1:{port}\n') if i % 2 else other
             if node == 'uaas' and i % 2:
                 other = other.replace(f'{acme.work}/resources', f'{acme.work}/moved')
             if i % 5 == 4:

@@ -489,8 +489,10 @@ def check_silence(test, n_workers, seconds):
     a, b = directory(test, f'silent{n_workers}', *(f'r{i}' for i in range(20))), directory(test, f'new{n_workers}', 'other')
     b['namespace'] = 'org.other'
     node = Node(test, f'silent{n_workers}', static_resources={'directories': [a]}, workers=n_workers)
+    above = Node(test, f'above{n_workers}', node={'id': 'above', 'authority': 'above'})
     watch = Watch(node)
     wait_for('it has all', lambda: len(watch.lines()) == 20)
+    more = f'127.0.0.1:{free_port()}'
     end = time.monotonic() + seconds
     n = 0
     while time.monotonic() < end:
@@ -498,6 +500,14 @@ def check_silence(test, n_workers, seconds):
         node.config['limits'] = {'maxStreams': 1000 + n % 7}
         node.config['timing'] = {'interestLinger': f'{20 + n % 5}s'}
         node.config['log'] = {'level': ('INFO', 'WARNING')[n % 2]}
+        node.config['push'] = [{'debounce': f'0.0{n % 9 + 1}s'}]
+        sources = [{'name': 'gone', 'udpa': {'address': '127.0.0.1:1'}}, {'name': 'there', 'udpa': {'address': above.address},
+                                                                          'max_withdrawal': f'{n % 9 + 1}%'}][n % 3 % 2:]
+        node.config['static_resources']['config_sources'] = sources
+        node.config['providers'] = [{'types': ['google.protobuf.StringValue', TYPE + str(n % 4)], 'config_descriptors': [
+            {'resource_name': source['name'], 'continuation': 'CONTINUE'} for source in sources]}]
+        if not n_workers:
+            node.config['sockets'] = [{'address': '127.0.0.1:0'}, {'address': more, 'max_message_bytes': 1000 + n % 5}][:1 + n % 4 // 2]
         node.config['acl'] = {'rules': [{'name': f'rule{n % 3}', 'identities': ['*', 'unix:*'], 'actions': [
             'ADMIN', 'SUBSCRIBE', 'PUBLISH']}]}
         node.write(json.dumps(node.config) if n % 5 else '{"limits": ')
@@ -511,7 +521,25 @@ def check_silence(test, n_workers, seconds):
     put(test.work / f'silent{n_workers}', 'r3', 'another')
     wait_for('until something changes', lambda: len(watch.lines()) == 21)
     check('of that one name', 'changed' in watch.lines()[20] and 'com.acme/r3' in watch.lines()[20], watch.lines()[20:])
+    connects = node.metric('udpa_source_connects_total{source="there"}')
+    check('a source that stays has the stream that it had', connects == 1, connects)
     watch.process.kill()
+    node.end()
+    above.end()
+
+
+def check_drain(test):
+    """A node that drains takes no file over."""
+    node = Node(test, 'draining', limits={'maxStreams': 5}, timing={'drainDelay': '60s'})
+    node.process.process.send_signal(signal.SIGTERM)
+    node.process.wait_for_log('not ready any more')
+    node.config['limits'] = {'maxStreams': 6}
+    node.write()
+    done = node.run('reload')
+    check('refused', done.returncode == REFUSED and 'draining' in done.stderr, done)
+    node.process.process.send_signal(signal.SIGHUP)
+    node.process.wait_for_log('SIGHUP: ignored: this node is draining')
+    check('nothing has changed', 'max_streams is 6' not in node.process.text())
     node.end()
 
 
@@ -546,6 +574,7 @@ def body(test):
     check_certificates(test)
     check_socket_certificates(test)
     check_audit(test)
+    check_drain(test)
     check_workers(test)
     check_silence(test, 0, 3)
 
