@@ -85,7 +85,7 @@ check_clock(const checking *self)
     udpai_ctl_findings_add(
         self->findings,
         LEVEL(off_s > CLOCK_ERROR_S, "clock",
-              "synchronize both clocks, with chrony or ntpd; see docs/guide/operations.md"),
+              "synchronize both clocks, with chrony or ntpd; see docs/guide/operating.md"),
         "of the node", "is %s %s that of this machine", age_of(off_s, &age),
         node_s > after_s ? "ahead of" : "behind");
     udpai_strbuf_done(&age);

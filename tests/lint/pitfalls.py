@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/pitfalls.md, and of failures in docs/guide/operations.md: every row names a test, rows are
+"""The tables of docs/pitfalls.md, and of failures in docs/guide/operating.md: every row names a test, rows are
 numbered without gaps, and each test that is named exists and is run."""
 import re
 
 import lint
 
-PAGES = ('docs/pitfalls.md', 'docs/guide/operations.md')
+PAGES = ('docs/pitfalls.md', 'docs/guide/operating.md')
 ROW = re.compile(r'^\| *(\d+) *\|')
 # `suite name`, and behind a colon a case or function of it.
 REFERENCE = re.compile(r'`([a-z]+) ([a-z0-9_]+)(?:: (\w+))?`')

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/guide/operations.md quotes as logged, and troubleshooting.md as printed, is a string in the sources."""
+"""What docs/guide/operating.md quotes as logged, and troubleshooting.md as printed, is a string in the sources."""
 import re
 
 import lint
 
-OPERATIONS = 'docs/guide/operations.md'
+OPERATIONS = 'docs/guide/operating.md'
 TROUBLESHOOTING = 'docs/guide/troubleshooting.md'
 # What Envoy, gRPC and libraries say.
 FOREIGN = ('malformed IP address', 'ApiListener', 'registered implementation', 'Handshake failed',
@@ -61,7 +61,7 @@ def self_test():
         lint.expect(check(root, None))
     with lint.tree({**tree, OPERATIONS: row.replace('at all', 'at night'),
                     TROUBLESHOOTING: "`udpactl get all of it` `it is 'x' nowhere to be seen`\n"}) as root:
-        lint.expect(check(root, None), 'operations.md:1: nothing prints "it is not there at night"',
+        lint.expect(check(root, None), 'operating.md:1: nothing prints "it is not there at night"',
                     'troubleshooting.md:1: nothing prints "nowhere to be seen"')
 
 
