@@ -507,7 +507,7 @@ def check_silence(test, n_workers, seconds):
         node.config['providers'] = [{'types': ['google.protobuf.StringValue', TYPE + str(n % 4)], 'config_descriptors': [
             {'resource_name': source['name'], 'continuation': 'CONTINUE'} for source in sources]}]
         if not n_workers:
-            node.config['sockets'] = [{'address': '127.0.0.1:0'}, {'address': more, 'max_message_bytes': 1000 + n % 5}][:1 + n % 4 // 2]
+            node.config['sockets'] = [{'address': '127.0.0.1:0'}, {'address': more, 'max_message_bytes': 5000 + n % 5}][:1 + n % 4 // 2]
         node.config['acl'] = {'rules': [{'name': f'rule{n % 3}', 'identities': ['*', 'unix:*'], 'actions': [
             'ADMIN', 'SUBSCRIBE', 'PUBLISH']}]}
         node.write(json.dumps(node.config) if n % 5 else '{"limits": ')
