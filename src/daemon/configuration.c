@@ -43,7 +43,8 @@ typedef struct reload {
     udpai_node_next *node;               /* sources and providers; NULL: those that there are */
     udpai_directories_next *directories; /* the same */
     udpai_sockets_next *sockets;         /* the same */
-    udpai_log_next *log;                 /* the same */
+    udpai_writers_next *writers;
+    udpai_log_next *log; /* the same */
 } reload;
 
 /* ---- reading ---- */
@@ -198,6 +199,8 @@ prepare(reload *self, udpa_error **ret_error)
         err = prepare_sources(self, ret_error);
     if (err == UDPA_OK)
         err = udpai_sockets_prepare(env->sockets, self->plan, &self->sockets, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_writers_prepare(env->writers, self->plan, &self->writers, ret_error);
     return err;
 }
 
@@ -345,6 +348,7 @@ commit(reload *self)
     udpai_directories_take(env->directories, UDPAI_TAKE(self->directories));
     udpai_directories_set_plan(env->directories, self->plan);
     take_sockets(self);
+    udpai_writers_take(UDPAI_TAKE(self->writers));
     take_signatures(self);
     udpai_replicas_note_rules(env->replicas, env->plan, now, self->plan->settings.node.keyring);
     udpai_workers_take_bootstrap(env->workers, self->packed);
@@ -478,6 +482,7 @@ put_report(const reload *self)
 static void
 reload_done(reload *self)
 {
+    udpai_writers_leave(self->writers);
     udpai_sockets_leave(self->sockets);
     udpai_node_leave(self->node);
     udpai_free(self->sources);

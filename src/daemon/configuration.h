@@ -10,6 +10,7 @@
 #include "daemon/replicas.h"
 #include "daemon/sockets.h"
 #include "daemon/tunables_follow.h"
+#include "daemon/writers.h"
 
 /* Borrowed for good. */
 typedef struct udpai_configuration_env {
@@ -26,6 +27,7 @@ typedef struct udpai_configuration_env {
     udpai_tunables_follower *follower;
     udpai_effective *effective; /* is kept up to date */
     udpai_sockets *sockets;
+    udpai_writers *writers;
 } udpai_configuration_env;
 
 typedef struct udpai_configuration_request {

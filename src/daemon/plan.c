@@ -96,6 +96,7 @@ udpai_plan_new(udpai_plan **ret_plan,
     udpai_plan *plan = udpai_alloc(sizeof(*plan));
     if (!plan)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    plan->n_refs = 1;
     plan->schema = schema;
     udpa_err err = udpai_plan_make(plan, bootstrap, options, ret_error);
     if (err == UDPA_OK)
@@ -112,7 +113,10 @@ udpai_plan_values_new(udpai_plan **ret_plan,
                       udpa_error **ret_error)
 {
     udpai_plan *plan = udpai_alloc(sizeof(*plan));
-    udpa_err err = plan ? udpai_bootstrap_unpack(&plan->bootstrap, packed) : UDPA_ERR_NOMEM;
+    if (!plan)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    plan->n_refs = 1;
+    udpa_err err = udpai_bootstrap_unpack(&plan->bootstrap, packed);
     if (err == UDPA_OK) {
         udpai_endpoint_settings_init(&plan->settings);
         (void)udpai_section_apply(&udpai_bootstrap_section, plan->bootstrap.message, plan);
@@ -130,10 +134,19 @@ udpai_plan_values_new(udpai_plan **ret_plan,
 }
 
 udpai_plan *
+udpai_plan_ref(udpai_plan *plan)
+{
+    if (plan->n_refs)
+        plan->n_refs++;
+    return plan;
+}
+
+udpai_plan *
 udpai_plan_free(udpai_plan *plan)
 {
-    if (plan)
-        udpai_plan_done(plan);
+    if (!plan || plan->n_refs == 0 || --plan->n_refs)
+        return NULL;
+    udpai_plan_done(plan);
     udpai_free(plan);
     return NULL;
 }

@@ -110,6 +110,7 @@ typedef struct udpai_plan_mesh udpai_plan_mesh;
 
 /* All texts belong to the bootstrap message, the command line, or the plan. */
 typedef struct udpai_plan {
+    unsigned n_refs;      /* 0: it is not counted, and outlives all */
     udpai_schema *schema; /* for sources of kind rest; set before the plan is made; borrowed */
     udpai_bootstrap bootstrap;
     char host[256];
@@ -180,8 +181,9 @@ udpa_err udpai_plan_make(udpai_plan *plan,
                          const udpai_options *options,
                          udpa_error **ret_error);
 void udpai_plan_done(udpai_plan *plan);
-/* The same of another reading of the file, while the node runs; @p schema is borrowed. To be freed
- * by udpai_plan_free(); NULL does nothing. */
+/* The same of another reading of the file, while the node runs; @p schema is borrowed. It is
+ * counted, for what borrows from it and outlives its time: udpai_plan_free() lets one reference go.
+ * Belongs to the loop's thread. */
 udpa_err udpai_plan_new(udpai_plan **ret_plan,
                         udpai_bootstrap *bootstrap,
                         const udpai_options *options,
@@ -193,6 +195,8 @@ udpa_err udpai_plan_values_new(udpai_plan **ret_plan,
                                udpai_str packed,
                                const udpai_options *options,
                                udpa_error **ret_error);
+udpai_plan *udpai_plan_ref(udpai_plan *plan);
+/* NULL does nothing. */
 udpai_plan *udpai_plan_free(udpai_plan *plan);
 /* Of a plan that takes the place of another: peers that are reached as before (source_changes.h)
  * are reached by the targets that there are, which become this plan's; the other one has those that

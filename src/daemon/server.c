@@ -389,7 +389,8 @@ open_reload(server *self, udpa_error **ret_error)
         .loop = &self->loop,
         .configuration = {self->endpoint, self->plan, self->schema, self->options, &self->problems,
                           self->replicas, self->engine, self->directories, self->readers,
-                          self->workers, self->runtime->follower, &self->effective, self->sockets},
+                          self->workers, self->runtime->follower, &self->effective, self->sockets,
+                          self->writers},
         .users = {self->plan, &self->effective, self->sockets, self->rest, self->admin,
                   self->replicas, self->exporter},
     };

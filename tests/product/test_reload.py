@@ -408,6 +408,45 @@ def check_socket_certificates(test):
     node.end()
 
 
+def check_write_files(test):
+    """Directories that are written come and go with the file; what they have stays."""
+    a = directory(test, 'written-from', 'one')
+    outs = [test.work / f'written{i}' for i in range(2)]
+    for out in outs:
+        out.mkdir()
+    node = Node(test, 'writing', static_resources={'directories': [a]}, shim={'default_namespace': 'com.acme'})
+
+    def configure(*formats):
+        node.config['write_files'] = [{'directory': str(out), 'types': [TYPE.split('/')[1]], 'format': name}
+                                      for out, name in zip(outs, formats) if name]
+        node.write()
+
+    def written(out):
+        return sorted(path.name for path in out.rglob('*') if path.is_file() and not path.name.startswith('.'))
+    configure('JSON')
+    shown = node.reload('--dry-run')
+    check('one would be written', shown['changes'] == ['write_files'] and shown['restart'] == [] and not written(outs[0]), shown)
+    node.reload()
+    wait_for('it is', lambda: len(written(outs[0])) == 1)
+    configure('JSON', 'YAML')
+    node.reload()
+    wait_for('another', lambda: len(written(outs[1])) == 1)
+    before = written(outs[0])
+    for n in range(5):  # the plan that the first one borrows from is not the present one any more
+        node.config['limits'] = {'maxStreams': 100 + n}
+        node.write()
+        node.reload()
+    put(test.work / 'written-from', 'two', 'x')
+    wait_for('both are kept up to date', lambda: len(written(outs[0])) == len(written(outs[1])) == 2 and
+             set(before) < set(written(outs[0])))
+    configure(None, 'JSON')
+    node.reload()
+    put(test.work / 'written-from', 'three', 'x')
+    wait_for('in another format', lambda: sum(name.endswith('.json') for name in written(outs[1])) == 3)
+    check('what is not written any more stays as it was', len(written(outs[0])) == 2, written(outs[0]))
+    node.end()
+
+
 class Authority:
     """Certificates of a server, by an authority of their own."""
 
@@ -571,6 +610,7 @@ def body(test):
     check_sources(test)
     check_source_list(test)
     check_sockets(test)
+    check_write_files(test)
     check_certificates(test)
     check_socket_certificates(test)
     check_audit(test)

@@ -55,6 +55,8 @@ sections_are_taken_over(void **state)
     expect(state, "", "signatures: {trusted: [{key_id: two}]}\n",
            "signatures: {trusted: [{key_id: two}]}\n", "");
     expect(state, "reload: WATCH\n", "reload: SIGNAL\n", "reload: SIGNAL\n", "");
+    expect(state, "write_files: [{directory: a}]\n", "write_files: [{directory: b}]\n",
+           "write_files: [{directory: b}]\n", "");
 }
 
 static void
