@@ -45,7 +45,7 @@ def act(link, deeds):
             link.sendall(b'\xff' * 100)
             time.sleep(60)
         elif deed == 'long':
-            link.sendall(struct.pack('<IB', 1 << 20, FRAME_STEP) + b'\x01' * 1000)
+            link.sendall(struct.pack('<IB', 1 << 30, FRAME_STEP) + b'\x01' * 1000)
             time.sleep(60)
         elif deed == 'kind':
             send(link, CHECKED, kind=1)

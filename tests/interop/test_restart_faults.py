@@ -82,6 +82,11 @@ def start(test):
     return above, folder, Node(test, port, test.work / 'node.json')
 
 
+def wait_until_alone(node):
+    children = pathlib.Path(f'/proc/{node.process.pid}/task/{node.process.pid}/children')
+    wait_for('the last attempt is over', lambda: not children.read_text(encoding='utf-8').strip(), 10)
+
+
 def check_case(node, folder, number, publisher, client, case):
     deeds, why, must_come_back = case
     n_streams, n_own, n_receipts = publisher.n_streams, client.n_streams, publisher.n_receipts
@@ -90,6 +95,7 @@ def check_case(node, folder, number, publisher, client, case):
     wait_for('it goes on', lambda: node.text().count('does not take over') > n_lines, 10)
     line = [line for line in node.text().splitlines() if 'does not take over' in line][-1]
     check(f'{deeds}: it logs why: {line}', why in line and ' error restart: ' in line)
+    wait_until_alone(node)
     n_receipts = publisher.n_receipts
     wait_for('publications go on', lambda: publisher.n_receipts > n_receipts + 2, 20)
     check(f'{deeds}: publishers came back: {publisher.n_streams - n_streams}', (publisher.n_streams > n_streams) == must_come_back)
@@ -129,11 +135,6 @@ def check_twice(node):
     n_lines = node.text().count('does not take over')
     wait_for('it goes on', lambda: node.text().count('does not take over') > n_lines, 10)
     check('a second request, and a reload, do not disturb the first', node.process.poll() is None)
-
-
-def wait_until_alone(node):
-    children = pathlib.Path(f'/proc/{node.process.pid}/task/{node.process.pid}/children')
-    wait_for('the last attempt is over', lambda: not children.read_text(encoding='utf-8').strip(), 10)
 
 
 def check_no_program(test, node):
