@@ -174,7 +174,8 @@ look_for_sources(void *userdata, const char *path)
 {
     static const char *const sections[] = {"providers", "static_resources", "sockets"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(sections); i++)
-        *(bool *)userdata |= strncmp(path, sections[i], strlen(sections[i])) == 0;
+        *(bool *)userdata |= strncmp(path, sections[i], strlen(sections[i])) == 0 &&
+                             strcmp(path, "static_resources.directories") != 0;
 }
 
 static bool

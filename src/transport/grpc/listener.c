@@ -82,7 +82,7 @@ run_drain(udpai_request *request)
     if (listener->is_closing)
         return;
     listener->is_closing = true;
-    if (how->successor)
+    if (how->successor && listener->kind->inherit)
         listener->kind->inherit(how->successor, listener);
     udpai_drain_begin(&listener->drain, how->over_ms);
     listener->kind->close(listener);

@@ -230,6 +230,41 @@ every_type_that_is_asked_for(void **state)
     assert_orders(bed, "sub b RDS :*");
 }
 
+/* ---- groups of clients ---- */
+
+#define HERE "com.acme/clients"
+#define ONE HERE "/one"
+
+/* What is asked for groups of clients stays with its providers: what is known of each group is. */
+static void
+groups_of_clients_go_on(void **state)
+{
+    fed_bed *bed = *state;
+    fed_ask_per_clients(bed, 'a');
+    have(bed, "a");
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', HERE, UDPAI_CONTINUE, false});
+    fed_start(bed);
+    bed->links[1] = 2; /* of the group's */
+    fed_come(bed, ONE, "n1");
+    fed_connect_as(bed, 'b', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", ONE "/x=1 !" ONE);
+    assert_true(fed_name_settled(bed, "CDS", ONE "/y"));
+    assert_false(fed_name_settled(bed, "CDS", HERE "/two/y"));
+    (void)fed_orders(bed);
+    bed->sources[2].kind = UDPAI_SOURCE_UDPA;
+    have(bed, "ac");
+    for (unsigned i = 0; i < 3; i++) {
+        assert_ok(fed_reconfigure(bed));
+        assert_orders(bed, "");
+        assert_true(fed_name_settled(bed, "CDS", ONE "/y"));
+        assert_false(fed_name_settled(bed, "CDS", HERE "/two/y"));
+    }
+    (void)fed_publish(bed, 'b', "CDS", ONE "/x=2");
+    assert_value(bed, "CDS", ONE "/x", "2");
+}
+
 /* ---- any change, as if the node had begun with it ---- */
 
 static uint64_t random_state = 25;
@@ -318,6 +353,7 @@ main(void)
         fed_test(what_stands_in_does_so_by_demand_too),
         fed_test(what_leaves_counts_though_its_source_does_not_any_more),
         fed_test(every_type_that_is_asked_for),
+        fed_test(groups_of_clients_go_on),
         cmocka_unit_test(it_is_as_if_it_had_begun_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

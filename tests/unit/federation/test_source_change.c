@@ -304,6 +304,41 @@ one_may_become_a_directory(void **state)
     assert_true(fed_settled(bed, "CDS", ""));
 }
 
+static void
+one_may_become_a_standby_and_cease_to_be(void **state)
+{
+    fed_bed *bed = *state;
+    have(bed, "ab");
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {B});
+    fed_start(bed);
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "y=2 !");
+    assert_true(fed_settled(bed, "CDS", ""));
+    bed->sources[0].recover = (udpai_recover_config){.types = bed->types, .n_types = 1};
+    have(bed, "ab");
+    (void)fed_orders(bed);
+    assert_ok(fed_reconfigure(bed));
+    assert_orders(bed, "dial a");
+    assert_false(fed_settled(bed, "CDS", ""));
+    fed_connect(bed, 'a');
+    assert_orders(bed, "sub a CDS :*");
+    (void)fed_publish(bed, 'a', "CDS", "!");
+    assert_true(fed_settled(bed, "CDS", ""));
+    assert_ok(fed_reconfigure(bed));
+    assert_orders(bed, "");
+    bed->sources[0].recover = (udpai_recover_config){0};
+    have(bed, "ab");
+    assert_ok(fed_reconfigure(bed));
+    assert_orders(bed, "unsub a CDS :*, hangup a");
+    have(bed, "b");
+    assert_ok(fed_reconfigure(bed));
+    fed_advance(bed, LINGER + 1);
+    unsigned n = 0;
+    assert_ok(udpai_node_visit_sources(bed->node, count_source, &n));
+    assert_int_equal(n, 1);
+}
+
 /* ---- what may be amiss ---- */
 
 static void
@@ -418,6 +453,7 @@ main(void)
         fed_test(one_that_is_removed_waits_for_no_resource),
         fed_test(one_that_has_come_as_a_publisher_comes_again),
         fed_test(one_may_become_a_directory),
+        fed_test(one_may_become_a_standby_and_cease_to_be),
         fed_test(what_is_left_has_changed_nothing),
         fed_test(what_others_have_is_not_counted),
         fed_test(a_provider_of_a_source_that_is_not_there_is_an_error),
