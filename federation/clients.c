@@ -264,6 +264,20 @@ udpai_clients_new(udpai_groups *groups, udpai_str name_space)
     return NULL;
 }
 
+void
+udpai_groups_move(udpai_groups *groups, const udpai_source *template)
+{
+    size_t at = 0;
+    udpai_clients *clients;
+    while ((clients = udpai_map_next(&groups->by_name_space, &at))) {
+        udpai_source *source = udpai_clients_source(clients, template);
+        if (source && !udpai_source_follow_template(source, clients_key(clients), clients->info))
+            udpai_log(UDPA_LOG_ERROR, "federation",
+                      "source %.*s: is reached as before: out of memory",
+                      UDPAI_SHOWN(udpai_source_name(source)));
+    }
+}
+
 /* Is anything asked for by clients in this name space? */
 bool
 udpai_clients_are_foreseen(const udpai_groups *groups, udpai_str name_space)

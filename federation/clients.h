@@ -13,6 +13,8 @@ typedef struct udpai_clients udpai_clients;
 udpa_err udpai_groups_new(udpai_groups **ret_groups, const udpai_parts *parts, size_t max_groups);
 /* The same from now on; those that there are stay. */
 void udpai_groups_set_max(udpai_groups *groups, size_t max_groups);
+/* This source, which each group has one after, is reached otherwise. */
+void udpai_groups_move(udpai_groups *groups, const udpai_source *template);
 /* Before the sources. NULL does nothing. */
 void udpai_groups_free(udpai_groups *groups);
 /* Looks at the providers of those groups that have changed sources. */

@@ -152,8 +152,8 @@ typedef struct udpai_node_next_facts {
 /* The sources and providers of @p config, and whether peers are anonymous; it is borrowed until one
  * of the next two ends it, before anything else is done with the node. A source that is there by
  * its name goes on: it keeps what it has brought, and if its kind, peer, address and target are as
- * they were, its stream. Not for sources that are asked for groups of clients, which have to be the
- * same. UDPA_ERR_NOMEM, UDPA_ERR_INVAL: nothing has changed. */
+ * they were, its stream. Sources that are asked for groups of clients have to be the same, but for
+ * their targets. UDPA_ERR_NOMEM, UDPA_ERR_INVAL: nothing has changed. */
 udpa_err udpai_node_prepare(udpai_node *node,
                             const udpai_node_config *config,
                             udpai_node_next **ret_next,

@@ -191,8 +191,12 @@ udpai_node_take(udpai_node_next *next)
     udpai_node *node = next->node;
     const udpai_parts *parts = &node->parts;
     for (size_t i = 0; i < next->changes.n; i++) {
-        udpai_dynamic_configure(parts->dynamic, next->changes.items[i].source);
-        udpai_source_change_apply(next->changes.items[i].change);
+        const changed *at = &next->changes.items[i];
+        bool moves = udpai_source_change_moves(at->change);
+        udpai_dynamic_configure(parts->dynamic, at->source);
+        udpai_source_change_apply(at->change);
+        if (moves && udpai_source_is_template(at->source))
+            udpai_groups_move(parts->groups, at->source);
     }
     for (size_t i = 0; i < next->leaving.n; i++)
         udpai_dynamic_leaving_apply(next->leaving.items[i]);

@@ -24,6 +24,12 @@ udpai_source_change_free(udpai_source_change *change)
     udpai_free(change);
 }
 
+bool
+udpai_source_change_moves(const udpai_source_change *change)
+{
+    return change->source->target != change->made->target;
+}
+
 static udpa_err
 prepare(udpai_source_change *change, const udpai_source_config *config, udpa_error **ret_error)
 {

@@ -16,6 +16,8 @@ udpa_err udpai_source_change_new(udpai_source_change **ret_change,
 /* It is: what it has brought stays. With the kind, peer and target that it had its stream goes on;
  * else it ends, and another one begins, which is no failure of the source. Frees the change. */
 void udpai_source_change_apply(udpai_source_change *change);
+/* Is it another target? */
+bool udpai_source_change_moves(const udpai_source_change *change);
 /* Nothing changes. NULL does nothing. */
 void udpai_source_change_free(udpai_source_change *change);
 

@@ -123,6 +123,33 @@ has_load(const source_message *source)
            source->xds->load_reporting;
 }
 
+/* But for how they are reached. */
+static bool
+are_alike(const source_message *a, const source_message *b)
+{
+    source_message alike = *b;
+    Udpa__Config__V1__XdsSource xds;
+    Udpa__Config__V1__RestSource rest;
+    alike.max_withdrawal = a->max_withdrawal;
+    if (a->kind_case != b->kind_case)
+        return false;
+    if (a->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS) {
+        xds = *b->xds;
+        xds.address = a->xds->address;
+        xds.tls = a->xds->tls;
+        xds.keepalive = a->xds->keepalive;
+        alike.xds = &xds;
+    } else {
+        rest = *b->rest;
+        rest.address = a->rest->address;
+        rest.tls = a->rest->tls;
+        rest.refresh_delay = a->rest->refresh_delay;
+        rest.request_timeout = a->rest->request_timeout;
+        alike.rest = &rest;
+    }
+    return udpai_config_is_same(&a->base, &alike.base);
+}
+
 struct fixed {
     const bootstrap_message *other;
     bool is_same, has_clients;
@@ -134,8 +161,10 @@ look_if_fixed(void *userdata, const source_message *source)
     struct fixed *self = userdata;
     const source_message *other = udpai_source_named(self->other, udpai_str_from(source->name));
     self->has_clients |= is_of_clients(source);
-    if (is_of_clients(source) || has_load(source))
+    if (has_load(source))
         self->is_same &= other && udpai_config_is_same(&source->base, &other->base);
+    else if (is_of_clients(source))
+        self->is_same &= other && are_alike(source, other);
     return true;
 }
 

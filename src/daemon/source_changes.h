@@ -19,7 +19,8 @@ bool udpai_source_is_reached_alike(const Udpa__Config__V1__Bootstrap *before,
                                    udpai_str name);
 
 /* May the sources and providers of the one take the place of the other's while the node runs? Not
- * where those change that are asked for groups of clients, or that load is reported to. */
+ * where those change that load is reported to; nor, in anything but how they are reached, those
+ * that are asked for groups of clients. */
 bool udpai_sources_may_change(const Udpa__Config__V1__Bootstrap *before,
                               const Udpa__Config__V1__Bootstrap *now);
 

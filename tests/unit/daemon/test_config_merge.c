@@ -149,6 +149,12 @@ some_sources_take_a_restart(void **state)
     static const char sources[] = "static_resources.config_sources",
                       both[] = "static_resources.config_sources, providers";
     expect(state, GROUPED, "", GROUPED, "static_resources");
+    expect(state, GROUPED,
+           SOURCES("{name: own, xds: {address: 'b:2', audience: PER_GROUP}, max_withdrawal: 3%}"),
+           SOURCES("{name: own, xds: {address: 'b:2', audience: PER_GROUP}, max_withdrawal: 3%}"),
+           "");
+    expect(state, GROUPED, SOURCES("{name: own, xds: {address: 'a:1', audience: PER_CLIENT}}"),
+           GROUPED, sources);
     expect(state, "", REPORTED, "static_resources: {}\n", sources);
     expect(state, REPORTED, SOURCES("{name: own, xds: {address: 'a:1'}}"), REPORTED, sources);
     expect(state, GROUPED PROVIDERS("own", "a"), GROUPED PROVIDERS("own", "b"),

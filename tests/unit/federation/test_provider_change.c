@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers that are others while the node runs: what both have is not asked for again. */
 #include "tests/unit/federation/change_bed.h"
+#include "tests/unit/federation/notes.h"
 
 #include <stdio.h>
 
@@ -265,6 +266,44 @@ groups_of_clients_go_on(void **state)
     assert_value(bed, "CDS", ONE "/x", "2");
 }
 
+static fed_bed *moved;
+
+static void *
+reach_elsewhere(void *target, udpai_str name_space, const udpai_node_info *client)
+{
+    fed_note(moved->orders, ", ", "elsewhere %.*s as %.*s", UDPAI_SHOWN(name_space),
+             UDPAI_SHOWN(udpai_node_info_parts(client)->id));
+    return target;
+}
+
+static void
+groups_of_clients_move_with_their_source(void **state)
+{
+    fed_bed *bed = *state;
+    fed_ask_per_clients(bed, 'a');
+    have(bed, "a");
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', HERE, UDPAI_CONTINUE, false});
+    fed_start(bed);
+    bed->links[1] = 2;
+    fed_come(bed, ONE, "n1");
+    fed_connect_as(bed, 'b', &(fed_peer){.is_xds = true});
+    fed_speak(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", ONE "/x=1 !" ONE);
+    (void)fed_orders(bed);
+    moved = bed;
+    bed->sources[0].target = &moved;
+    bed->sources[0].target_for = reach_elsewhere;
+    have(bed, "a");
+    assert_ok(fed_reconfigure(bed));
+    assert_orders(bed, "elsewhere com.acme/clients/one as n1, hangup b");
+    fed_close(bed, 'b');
+    assert_orders(bed, "dial b");
+    assert_value(bed, "CDS", ONE "/x", "1");
+    assert_ok(fed_reconfigure(bed));
+    assert_orders(bed, "");
+}
+
 /* ---- any change, as if the node had begun with it ---- */
 
 static uint64_t random_state = 25;
@@ -354,6 +393,7 @@ main(void)
         fed_test(what_leaves_counts_though_its_source_does_not_any_more),
         fed_test(every_type_that_is_asked_for),
         fed_test(groups_of_clients_go_on),
+        fed_test(groups_of_clients_move_with_their_source),
         cmocka_unit_test(it_is_as_if_it_had_begun_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
