@@ -30,7 +30,7 @@ MENU = {
     'Concepts': [GUIDES + 'concepts.md', GUIDES + 'glossary.md'],
     'Guides': [GUIDES + 'README.md', GUIDES + '*.md'],
     'Examples': ['docs/examples/*/README.md'],
-    'Operations': [GUIDES + 'installing.md', GUIDES + 'operating.md', GUIDES + 'health.md', GUIDES + 'logs.md', GUIDES + 'audit.md',
+    'Operations': [GUIDES + 'installing.md', GUIDES + 'operating.md', GUIDES + 'sizing.md', GUIDES + 'health.md', GUIDES + 'logs.md', GUIDES + 'audit.md',
                    GUIDES + 'observing.md', GUIDES + 'runbooks.md', GUIDES + 'troubleshooting.md',
                    GUIDES + 'lost-disk.md', GUIDES + 'certificates.md'],
     'Reference': ['docs/reference/*.md'],
