@@ -181,6 +181,7 @@ on_handed_over(void *userdata)
     self->shutdown.time_ms = udpai_effective_plan(&self->effective)->drain_time_ms;
     udpai_service_manager_close(UDPAI_TAKE(self->manager), udpai_restart_successor(self->restart));
     udpai_readiness_end(&self->readiness);
+    udpai_reload_end(self->reload);
     udpai_writers_close(UDPAI_TAKE(self->writers));
     udpai_shutdown_leave(&self->shutdown);
 }

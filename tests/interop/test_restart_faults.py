@@ -155,9 +155,9 @@ def check_no_program(test, node):
     good = bootstrap.read_text(encoding='utf-8')
     bootstrap.write_text(good.replace('hand_over_timeout', 'hand_over_tmeout'), encoding='utf-8')
     node.process.send_signal(signal.SIGUSR2)
-    line = node.wait_for_log('hand_over_tmeout')
-    line = node.wait_for_log("unknown field 'hand_over_tmeout'; did you mean", after=line)
-    check(f'what is wrong is logged: {line}', ' error restart: ' in line and 'this one goes on: ' in line)
+    line = wait_for('what is wrong is logged', lambda: [line for line in node.text().splitlines() if ' error restart: ' in line
+                                                        and "unknown field 'hand_over_tmeout'; did you mean" in line], 20)[0]
+    check(f'and that the process goes on: {line}', 'this one goes on: ' in line)
     changed = json.loads(good)
     changed['workers'] = 1
     write(bootstrap, changed)
