@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "federation/demand.h"
+#include "federation/source_dynamic.h"
 #include "federation/sync.h"
 
 /* Between the steps of an end, and without memory for one. */

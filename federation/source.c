@@ -550,22 +550,6 @@ udpai_source_set_client(udpai_source *source, udpai_str name_space, const udpai_
     return target != NULL;
 }
 
-bool
-udpai_source_follow_template(udpai_source *source,
-                             udpai_str name_space,
-                             const udpai_node_info *client)
-{
-    udpai_source_version version = {
-        .kind = source->kind,
-        .address = udpa_bytes_ref(source->template->address),
-    };
-    udpai_source_set_version(source, &version);
-    if (!udpai_source_set_client(source, name_space, client))
-        return false;
-    udpai_source_dial_now(source);
-    return true;
-}
-
 void
 udpai_source_free(udpai_source *source)
 {

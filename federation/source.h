@@ -103,11 +103,6 @@ udpa_err udpai_source_new_of_clients(const udpai_source *template,
 bool
 udpai_source_set_client(udpai_source *source, udpai_str name_space, const udpai_node_info *client);
 
-/* The template is reached otherwise: so is this one, which was made after it. The same. */
-bool udpai_source_follow_template(udpai_source *source,
-                                  udpai_str name_space,
-                                  const udpai_node_info *client);
-
 /* After each evaluation of providers: it is reached, and asked for what is subscribed to. */
 void udpai_source_evaluate(udpai_source *source, bool may_be_asked);
 /* What came by it is withdrawn, and what its stream still sends is ignored. */

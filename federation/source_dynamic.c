@@ -85,6 +85,22 @@ udpai_source_move(udpai_source *source, void *target, bool is_quick)
         udpai_source_dial_now(source);
 }
 
+bool
+udpai_source_follow_template(udpai_source *source,
+                             udpai_str name_space,
+                             const udpai_node_info *client)
+{
+    udpai_source_version version = {
+        .kind = source->kind,
+        .address = udpa_bytes_ref(source->template->address),
+    };
+    udpai_source_set_version(source, &version);
+    if (!udpai_source_set_client(source, name_space, client))
+        return false;
+    udpai_source_dial_now(source);
+    return true;
+}
+
 /* With another link, so that later reports of the former one are ignored. */
 static void
 leave(udpai_source *source, const char *why)

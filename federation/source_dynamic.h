@@ -42,5 +42,10 @@ bool udpai_source_leave(udpai_source *source);
 void udpai_source_leave_configuration(udpai_source *source, udpai_order *hang_up);
 /* What came by it is withdrawn, and nothing is waited for. */
 void udpai_source_make_void(udpai_source *source);
+/* Of a group of clients: its template is reached otherwise, and so is this one, which was made
+ * after it, for this client (NULL: it is not known). False: without memory. */
+bool udpai_source_follow_template(udpai_source *source,
+                                  udpai_str name_space,
+                                  const udpai_node_info *client);
 
 #endif

@@ -38,8 +38,16 @@ typedef struct output {
     udpai_log_limit limit;
 } output;
 
+struct udpai_audit_outputs {
+    char *file_name; /* that the file refers to; NULL: there is none */
+    bool has_journald;
+    udpai_log_file file;
+    udpai_journald journald;
+};
+
 struct udpai_audit_output {
-    char *directory;
+    char *directory, *file_name;
+    udpai_audit_outputs *next; /* under the mutex; NULL: there are no others */
     udpai_audit_table *table;
     output outputs[OUTPUTS];
     udpai_strbuf line, record;
@@ -228,6 +236,48 @@ reopen(udpai_audit_output *self)
         udpai_log(UDPA_LOG_ERROR, LOG, "%s", udpa_error_message(error));
 }
 
+/* ---- others ---- */
+
+static void
+close_outputs(udpai_audit_output *self)
+{
+    udpai_log_file_close(&self->outputs[0].file);
+    if (self->outputs[1].is_on)
+        udpai_journald_close(&self->outputs[1].journald);
+    udpai_free(self->file_name);
+}
+
+/* The next one is consumed. */
+static void
+put_outputs(udpai_audit_output *self, udpai_audit_outputs *next)
+{
+    output *file = &self->outputs[0], *journald = &self->outputs[1];
+    *file = (output){.is_file = true, .position_name = "audit-file", .file = next->file};
+    *journald = (output){.position_name = "audit-journald", .name = "journald"};
+    journald->journald = next->journald;
+    self->file_name = UDPAI_TAKE(next->file_name);
+    file->name = self->file_name;
+    file->is_on = self->file_name != NULL;
+    journald->is_on = next->has_journald;
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (self->outputs[i].is_on)
+            read_position(self, &self->outputs[i]);
+    udpai_free(next);
+}
+
+static void
+take_next(udpai_audit_output *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    udpai_audit_outputs *next = UDPAI_TAKE(self->next);
+    pthread_mutex_unlock(&self->mutex);
+    if (!next)
+        return;
+    follow_all(self); /* what was recorded before goes where it went */
+    close_outputs(self);
+    put_outputs(self, next);
+}
+
 /* ---- the thread ---- */
 
 /* True: it is to end. */
@@ -239,7 +289,7 @@ wait_for_time(udpai_audit_output *self, bool *ret_must_reopen)
     until.tv_sec += LOOK_S;
     pthread_mutex_lock(&self->mutex);
     int failed = 0;
-    while (!self->is_ending && !self->must_reopen && failed == 0)
+    while (!self->is_ending && !self->must_reopen && !self->next && failed == 0)
         failed = pthread_cond_timedwait(&self->wake, &self->mutex, &until);
     *ret_must_reopen = self->must_reopen;
     self->must_reopen = false;
@@ -257,6 +307,7 @@ follow_until_closed(void *argument)
         is_ending = wait_for_time(self, &must_reopen);
         if (must_reopen)
             reopen(self);
+        take_next(self);
         follow_all(self);
     } while (!is_ending);
     pthread_mutex_lock(&self->mutex);
@@ -268,34 +319,86 @@ follow_until_closed(void *argument)
 
 /* ---- its life ---- */
 
+void
+udpai_audit_output_leave(udpai_audit_outputs *next)
+{
+    if (!next)
+        return;
+    udpai_log_file_close(&next->file);
+    if (next->has_journald)
+        udpai_journald_close(&next->journald);
+    udpai_free(next->file_name);
+    udpai_free(next);
+}
+
+static udpa_err
+open_next(udpai_audit_outputs **ret_next, const udpai_plan_audit *audit, udpa_error **ret_error)
+{
+    udpai_audit_outputs *next = udpai_alloc(sizeof(*next));
+    if (!next)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    next->file.fd = next->journald.fd = -1;
+    udpa_err err = UDPA_OK;
+    if (audit->file && !(next->file_name = udpai_strdup(audit->file)))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK && audit->file)
+        err = udpai_log_file_open(&next->file, next->file_name, ret_error);
+    if (err == UDPA_OK && audit->journald)
+        err = udpai_journald_open(&next->journald, audit->journald, ret_error);
+    next->has_journald = err == UDPA_OK && audit->journald;
+    if (err == UDPA_OK)
+        *ret_next = next;
+    else
+        udpai_audit_output_leave(next);
+    return err;
+}
+
 static udpa_err
 open_outputs(udpai_audit_output *self, const udpai_plan_audit *audit, udpa_error **ret_error)
 {
-    output *file = &self->outputs[0], *journald = &self->outputs[1];
-    udpa_err err = UDPA_OK;
-    *file = (output){.is_file = true, .position_name = "audit-file", .name = audit->file};
-    *journald = (output){.position_name = "audit-journald", .name = "journald"};
-    file->file.fd = journald->journald.fd = -1;
-    if (audit->file)
-        err = udpai_log_file_open(&file->file, audit->file, ret_error);
-    if (err == UDPA_OK && audit->journald)
-        err = udpai_journald_open(&journald->journald, audit->journald, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    file->is_on = audit->file != NULL;
-    journald->is_on = audit->journald != NULL;
-    for (size_t i = 0; i < OUTPUTS; i++)
-        if (self->outputs[i].is_on)
-            read_position(self, &self->outputs[i]);
-    return UDPA_OK;
+    udpai_audit_outputs *next = NULL;
+    udpa_err err = open_next(&next, audit, ret_error);
+    if (err == UDPA_OK)
+        put_outputs(self, next);
+    return err;
+}
+
+static bool
+is_same(const char *a, const char *b)
+{
+    return udpai_str_eq(udpai_str_from(a), udpai_str_from(b));
+}
+
+udpa_err
+udpai_audit_output_prepare(const udpai_plan *plan,
+                           const udpai_plan *before,
+                           udpai_audit_outputs **ret_next,
+                           udpa_error **ret_error)
+{
+    const udpai_plan_audit *now = &plan->audit, *then = &before->audit;
+    *ret_next = NULL;
+    return !now->is_on || (is_same(now->file, then->file) && is_same(now->journald, then->journald))
+               ? UDPA_OK
+               : open_next(ret_next, now, ret_error);
+}
+
+/* One that was to come is not needed any more. */
+void
+udpai_audit_output_take(udpai_audit_output *self, udpai_audit_outputs *next)
+{
+    pthread_mutex_lock(&self->mutex);
+    udpai_audit_outputs *former = self->next;
+    self->next = next;
+    pthread_cond_broadcast(&self->wake);
+    pthread_mutex_unlock(&self->mutex);
+    udpai_audit_output_leave(former);
 }
 
 static void
 free_output(udpai_audit_output *self)
 {
-    udpai_log_file_close(&self->outputs[0].file);
-    if (self->outputs[1].is_on)
-        udpai_journald_close(&self->outputs[1].journald);
+    close_outputs(self);
+    udpai_audit_output_leave(self->next);
     udpai_audit_table_close(self->table);
     udpai_strbuf_done(&self->line);
     udpai_strbuf_done(&self->record);

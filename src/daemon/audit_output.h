@@ -21,6 +21,18 @@ typedef struct udpai_audit_output_facts {
 udpa_err udpai_audit_output_open(udpai_audit_output **ret_output,
                                  const udpai_plan *plan,
                                  udpa_error **ret_error);
+/* Other outputs, opened beforehand; they are the next one's until one of the next two. */
+typedef struct udpai_audit_outputs udpai_audit_outputs;
+/* Of a plan whose outputs are others than @p before has; *ret_next NULL: they are the same, or
+ * there is no audit. */
+udpa_err udpai_audit_output_prepare(const udpai_plan *plan,
+                                    const udpai_plan *before,
+                                    udpai_audit_outputs **ret_next,
+                                    udpa_error **ret_error);
+/* Records go there from the next one on. */
+void udpai_audit_output_take(udpai_audit_output *output, udpai_audit_outputs *next);
+/* NULL does nothing. */
+void udpai_audit_output_leave(udpai_audit_outputs *next);
 /* Another program has renamed the file. NULL does nothing. */
 void udpai_audit_output_reopen(udpai_audit_output *output);
 /* Any thread. NULL: none. */

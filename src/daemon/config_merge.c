@@ -62,6 +62,8 @@ is_part_taken(const bootstrap_message *in_effect,
               const char *section,
               const char *field)
 {
+    if (strcmp(section, "audit") == 0 && in_effect->store && in_effect->store->in_memory)
+        return false; /* a file takes the place of the store */
     if (strcmp(section, "static_resources") != 0)
         return udpai_bootstrap_part_is_taken_over(section, field);
     return strcmp(field, "config_sources") == 0 ? are_sources_taken(in_effect, read)

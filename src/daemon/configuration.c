@@ -44,7 +44,8 @@ typedef struct reload {
     udpai_directories_next *directories; /* the same */
     udpai_sockets_next *sockets;         /* the same */
     udpai_writers_next *writers;
-    udpai_log_next *log; /* the same */
+    udpai_audit_outputs *audit; /* NULL: where it goes now */
+    udpai_log_next *log;        /* the same */
 } reload;
 
 /* ---- reading ---- */
@@ -256,9 +257,10 @@ prepare_all(reload *self, udpa_error **ret_error)
         err = check_withdrawal(self, ret_error);
     if (err == UDPA_OK)
         err = check_ended(self, ret_error);
-    return err == UDPA_OK && !self->request->is_dry_run
-               ? udpai_log_prepare(&self->log, &self->plan->log_target, ret_error)
-               : err; /* it makes the file */
+    if (err != UDPA_OK || self->request->is_dry_run)
+        return err; /* the next ones make files */
+    err = udpai_audit_output_prepare(self->plan, plan_before(self), &self->audit, ret_error);
+    return err == UDPA_OK ? udpai_log_prepare(&self->log, &self->plan->log_target, ret_error) : err;
 }
 
 /* ---- what cannot ---- */
@@ -350,6 +352,7 @@ commit(reload *self)
     udpai_directories_set_plan(env->directories, self->plan);
     take_sockets(self);
     udpai_writers_take(UDPAI_TAKE(self->writers));
+    udpai_daemon_storage_take_plan(env->storage, self->plan, UDPAI_TAKE(self->audit));
     take_signatures(self);
     udpai_replicas_note_rules(env->replicas, env->plan, now, self->plan->settings.node.keyring);
     udpai_workers_take_bootstrap(env->workers, self->packed);
@@ -483,6 +486,7 @@ put_report(const reload *self)
 static void
 reload_done(reload *self)
 {
+    udpai_audit_output_leave(self->audit);
     udpai_writers_leave(self->writers);
     udpai_sockets_leave(self->sockets);
     udpai_node_leave(self->node);

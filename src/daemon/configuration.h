@@ -9,6 +9,7 @@
 #include "daemon/problems.h"
 #include "daemon/replicas.h"
 #include "daemon/sockets.h"
+#include "daemon/storage.h"
 #include "daemon/tunables_follow.h"
 #include "daemon/writers.h"
 
@@ -28,6 +29,7 @@ typedef struct udpai_configuration_env {
     udpai_effective *effective; /* is kept up to date */
     udpai_sockets *sockets;
     udpai_writers *writers;
+    udpai_daemon_storage *storage;
 } udpai_configuration_env;
 
 typedef struct udpai_configuration_request {

@@ -33,18 +33,20 @@ check_use(const udpai_value *value)
 
 static const udpai_field audit_fields[] = {
     {.name = "off"},
-    {.name = "file", UDPAI_PUBLIC, .check_files = udpai_output_file_check},
-    {.name = "journald"},
+    {.name = "file", UDPAI_PUBLIC, .check_files = udpai_output_file_check, .is_taken_over = true},
+    {.name = "journald", .is_taken_over = true},
     {.name = "max_bytes",
      .min = MAX_BYTES_MIN,
      .bounds = "hardly anything would be kept",
      UDPAI_TO(audit.max_bytes),
-     .otherwise = UDPAI_SQLITE_AUDIT_BYTES},
+     .otherwise = UDPAI_SQLITE_AUDIT_BYTES,
+     .is_taken_over = true},
     {.name = "max_age",
      .min = MAX_AGE_MIN_MS,
      .bounds = "1 h",
      UDPAI_TO(audit.max_age_ms),
-     .otherwise = UDPAI_SQLITE_AUDIT_AGE_US / 1000},
+     .otherwise = UDPAI_SQLITE_AUDIT_AGE_US / 1000,
+     .is_taken_over = true},
 };
 
 const udpai_section udpai_section_audit = {

@@ -391,7 +391,7 @@ open_reload(server *self, udpa_error **ret_error)
         .configuration = {self->endpoint, self->plan, self->schema, self->options, &self->problems,
                           self->replicas, self->engine, self->directories, self->readers,
                           self->workers, self->runtime->follower, &self->effective, self->sockets,
-                          self->writers},
+                          self->writers, &self->storage},
         .users = {self->plan, &self->effective, self->sockets, self->rest, self->admin,
                   self->replicas, self->exporter},
     };

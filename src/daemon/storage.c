@@ -118,6 +118,27 @@ udpai_daemon_storage_started(const udpai_daemon_storage *storage, udpa_endpoint 
     udpai_endpoint_touch(endpoint);
 }
 
+/* The first output begins what writes them. */
+void
+udpai_daemon_storage_take_plan(udpai_daemon_storage *storage,
+                               const udpai_plan *plan,
+                               udpai_audit_outputs *next)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (storage->sqlite)
+        udpai_sqlite_set_audit_bounds(storage->sqlite, plan->audit.max_bytes,
+                                      plan->audit.max_age_ms * 1000);
+    if (next && storage->output) {
+        udpai_audit_output_take(storage->output, next);
+        return;
+    }
+    bool is_first = next && storage->sqlite && (plan->audit.file || plan->audit.journald);
+    udpai_audit_output_leave(next);
+    if (is_first && udpai_audit_output_open(&storage->output, plan, &error) != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, "audit", "%s",
+                  error ? udpa_error_message(error) : "not written: out of memory");
+}
+
 void
 udpai_daemon_storage_reopen(udpai_daemon_storage *storage)
 {

@@ -20,6 +20,11 @@ udpa_err udpai_daemon_storage_open(udpai_daemon_storage *storage,
                                    udpa_error **ret_error);
 /* The endpoint that has it serves: the audit has a record if the store was a backup. */
 void udpai_daemon_storage_started(const udpai_daemon_storage *storage, udpa_endpoint *endpoint);
+/* The plan is another one since, with an audit as the one before has, but for its bounds and where
+ * it goes: @p next, as from udpai_audit_output_prepare(), which is taken. */
+void udpai_daemon_storage_take_plan(udpai_daemon_storage *storage,
+                                    const udpai_plan *plan,
+                                    udpai_audit_outputs *next);
 /* SIGUSR1: files that are only added to are opened anew. */
 void udpai_daemon_storage_reopen(udpai_daemon_storage *storage);
 /* Another process writes the audit elsewhere, or this one does again. */

@@ -453,6 +453,14 @@ udpai_sqlite_set_sealer(udpai_durable_engine *base, const udpai_sealer *sealer)
     pthread_mutex_unlock(&engine->mutex);
 }
 
+void
+udpai_sqlite_set_audit_bounds(udpai_durable_engine *base, uint64_t max_bytes, uint64_t max_age_us)
+{
+    udpai_sqlite_db *db = &engine_of(base)->db;
+    atomic_store(&db->audit.max_bytes, max_bytes ? max_bytes : UDPAI_SQLITE_AUDIT_BYTES);
+    atomic_store(&db->audit.max_age_us, max_age_us ? max_age_us : UDPAI_SQLITE_AUDIT_AGE_US);
+}
+
 const udpa_error *
 udpai_sqlite_loss(udpai_durable_engine *base)
 {

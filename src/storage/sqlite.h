@@ -77,6 +77,10 @@ udpa_err udpai_sqlite_open(udpai_durable_engine **ret_engine,
 /* Other keys, copied, from the next commit on. Secrets that another key than the first one of them
  * has sealed are sealed anew: with those keys, or the ones before. Once it was loaded. */
 void udpai_sqlite_set_sealer(udpai_durable_engine *engine, const udpai_sealer *sealer);
+/* Records of the audit go beyond other bounds from now on; 0: the defaults. */
+void udpai_sqlite_set_audit_bounds(udpai_durable_engine *engine,
+                                   uint64_t max_bytes,
+                                   uint64_t max_age_us);
 
 /* What was lost when it was opened, with takes_loss; NULL: nothing. Valid as long as the engine. */
 const udpa_error *udpai_sqlite_loss(udpai_durable_engine *engine);

@@ -5,6 +5,7 @@
 #define UDPAI_SQLITE_DB_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "storage/sqlite.h"
 
@@ -40,7 +41,7 @@ typedef enum udpai_sqlite_statement {
 
 /* The table of the audit, as it is within the transaction. */
 typedef struct udpai_sqlite_audit {
-    uint64_t max_bytes, max_age_us;
+    atomic_uint_fast64_t max_bytes, max_age_us;
     uint64_t bytes;     /* of all records */
     uint64_t newest_us; /* of this process; 0: there is none */
     bool is_measured;   /* the bytes are right: no transaction has failed since */

@@ -447,6 +447,41 @@ def check_write_files(test):
     node.end()
 
 
+def check_audit_files(test):
+    """Where the audit goes changes without a gap: each record is in one of the files, in its order."""
+    node = Node(test, 'audited')
+    files = [test.work / f'audit{i}.log' for i in range(2)]
+
+    def reload(**audit):
+        node.config['audit'] = audit
+        node.write()
+        check('it is taken over', node.reload()['restart'] == [])
+
+    def numbers(file):
+        return [json.loads(line)['seq'] for line in file.read_text().splitlines()] if file.exists() else []
+
+    def last():
+        return max(record['seq'] for record in json.loads(node.ctl('audit', '-o', 'json')))
+    node.ctl('reload')
+    reload(file=str(files[0]))
+    wait_for('all records so far, the file being the first', lambda: numbers(files[0]) and numbers(files[0])[-1] == last())
+    reload(file=str(files[1]), max_age='7200s')
+    wait_for('the rest in another', lambda: node.ctl('reload') and numbers(files[1]))
+    wait_for('none is missing, and none is twice', lambda: numbers(files[0]) + numbers(files[1]) == list(range(1, last() + 1)))
+    done = subprocess.run([str(test.build / 'udpactl'), 'audit', 'verify', *map(str, files)], capture_output=True, text=True,
+                          timeout=PATIENCE_S, check=False)
+    check('the chain goes from the one into the other', done.returncode == 0, done)
+    reload()
+    n = len(numbers(files[1]))
+    node.ctl('reload')
+    reload(file=str(files[1]))
+    wait_for('what came meanwhile is added', lambda: numbers(files[1])[-1] == last() and len(numbers(files[1])) > n + 1)
+    node.config['audit'] = {'file': '/proc/no/audit.log'}
+    node.write()
+    check('one that cannot be written is an error', '/proc/no' in node.run('reload').stderr)
+    node.end()
+
+
 class Authority:
     """Certificates of a server, by an authority of their own."""
 
@@ -614,6 +649,7 @@ def body(test):
     check_certificates(test)
     check_socket_certificates(test)
     check_audit(test)
+    check_audit_files(test)
     check_drain(test)
     check_workers(test)
     check_silence(test, 0, 3)

@@ -91,6 +91,11 @@ of_a_section_parts_are_taken_over(void **state)
            "limits: {max_streams: 5, max_client_groups: 6, max_withdrawal: 20%}\n", "");
     expect(state, "push: [{types: [a], debounce: 1s}]\n", "push: [{debounce: 2s}]\n",
            "push: [{debounce: 2s}]\n", "");
+    expect(state, "audit: {file: a}\n", "audit: {off: true, file: b, max_age: 3600s}\n",
+           "audit: {file: b, max_age: 3600s}\n", "audit.off");
+    expect(state, "store: {in_memory: true}\naudit: {file: a}\n",
+           "store: {in_memory: true}\naudit: {file: b}\n",
+           "store: {in_memory: true}\naudit: {file: a}\n", "audit.file");
     expect(state, "store: {directory: one, keys: [{file: one}]}\n",
            "store: {directory: two, keys: [{file: two}, {file: three}]}\n",
            "store: {directory: one, keys: [{file: two}, {file: three}]}\n", "store.directory");
