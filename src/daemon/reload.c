@@ -16,6 +16,7 @@ struct udpai_reload {
     udpai_file_set *files;
     uv_timer_t hourly; /* certificates end, too */
     bool is_over;      /* of the bootstrap file */
+    bool is_held;      /* the same, for a while */
 };
 
 static void
@@ -103,6 +104,9 @@ udpai_reload_configuration(udpai_reload *self,
     if (self->is_over)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "this node is draining: it takes no bootstrap file over any more");
+    if (self->is_held)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "another process is about to take over: it has read the bootstrap file");
     udpa_err err = udpai_configuration_reload(&self->env.configuration, request, ret_error);
     if (err != UDPA_OK || request->is_dry_run)
         return err;
@@ -143,7 +147,7 @@ on_changed(void *userdata, size_t group)
 {
     udpai_reload *self = userdata;
     if (group == BOOTSTRAP_GROUP)
-        return self->is_over || !is_watched(self) || reload_bootstrap(self);
+        return self->is_over || !is_watched(self) || (!self->is_held && reload_bootstrap(self));
     size_t index;
     if (!udpai_certificates_find(&self->certificates, group, &index))
         return true; /* of a socket or peer that there was before a reload */
@@ -181,6 +185,10 @@ udpai_reload_all(udpai_reload *self)
     size_t n = self->certificates.users.n;
     if (self->is_over) {
         udpai_log(UDPA_LOG_INFO, LOG, "SIGHUP: ignored: this node is draining");
+        return;
+    }
+    if (self->is_held) {
+        udpai_log(UDPA_LOG_WARNING, LOG, "SIGHUP: not while another process takes over");
         return;
     }
     udpai_file_set_forget(self->files);
@@ -264,6 +272,13 @@ udpai_reload_end(udpai_reload *self)
 {
     if (self)
         self->is_over = true;
+}
+
+void
+udpai_reload_hold(udpai_reload *self, bool is_held)
+{
+    if (self)
+        self->is_held = is_held;
 }
 
 const udpai_certificates *

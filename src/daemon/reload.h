@@ -27,6 +27,9 @@ udpa_err udpai_reload_configuration(udpai_reload *reload,
                                     udpa_error **ret_error);
 /* The node begins to end: no bootstrap file is taken over any more. NULL does nothing. */
 void udpai_reload_end(udpai_reload *reload);
+/* Another process is about to take the place of this one: the bootstrap file is its concern, until
+ * it has failed; what has changed by then is taken over. NULL does nothing. */
+void udpai_reload_hold(udpai_reload *reload, bool is_held);
 /* Those in use, as long as this is open. */
 const udpai_certificates *udpai_reload_certificates(const udpai_reload *reload);
 /* The loop frees it as it runs on. NULL does nothing. */

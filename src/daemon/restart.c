@@ -63,7 +63,8 @@ take_back_store(const udpai_restart *self)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (self->env.storage->sqlite)
         udpai_sqlite_set_hold(self->env.storage->sqlite, UDPAI_SQLITE_WRITES);
-    if (udpai_daemon_storage_take_output(self->env.storage, self->env.plan, &error) != UDPA_OK)
+    if (udpai_daemon_storage_take_output(
+            self->env.storage, udpai_effective_plan(self->env.effective), &error) != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, LOG, "the audit is kept in the database alone: %s",
                   udpa_error_message(error));
     udpai_endpoint_pause(self->env.endpoint, false);
@@ -101,6 +102,7 @@ give_up(udpai_restart *self, const char *why)
         take_back_peers(self);
     if (was >= STAGE_LEAVING_STORE)
         take_back_store(self);
+    self->env.under_way(self->env.userdata, false);
     udpai_log(UDPA_LOG_ERROR, LOG, "process %d does not take over, and this one goes on: %s",
               self->pid, why);
 }
@@ -437,6 +439,7 @@ udpai_restart_begin(udpai_restart *self, uint64_t timeout_ms, udpa_error **ret_e
     if (err != UDPA_OK)
         return err;
     self->stage = STAGE_CHECKING;
+    self->env.under_way(self->env.userdata, true);
     self->failure[0] = '\0';
     self->timeout_ms = timeout_ms;
     uv_timer_start(&self->patience, on_patience, timeout_ms, 0);
@@ -455,12 +458,6 @@ const char *
 udpai_restart_failure(const udpai_restart *self)
 {
     return self->failure;
-}
-
-bool
-udpai_restart_is_under_way(const udpai_restart *self)
-{
-    return self && self->stage != STAGE_NONE;
 }
 
 udpa_err

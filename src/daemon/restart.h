@@ -7,6 +7,7 @@
 
 #include <uv.h>
 
+#include "daemon/effective.h"
 #include "daemon/options.h"
 #include "daemon/plan.h"
 #include "daemon/storage.h"
@@ -21,10 +22,13 @@ typedef struct udpai_restart udpai_restart;
 typedef struct udpai_restart_env {
     uv_loop_t *loop;
     const udpai_plan *plan; /* the first one */
+    const udpai_effective *effective;
     const udpai_options *options;
     udpa_endpoint *endpoint;
     udpai_daemon_storage *storage;
     udpai_workers *workers; /* NULL: none */
+    /* It begins, or has failed. */
+    void (*under_way)(void *userdata, bool is_under_way);
     /* Another process serves: what is left is to end, in peace. */
     void (*handed_over)(void *userdata);
     void *userdata;
@@ -41,7 +45,5 @@ udpa_err udpai_restart_begin(udpai_restart *restart, uint64_t timeout_ms, udpa_e
 int udpai_restart_successor(const udpai_restart *restart);
 /* Why the last one has failed; empty: none has since the last beginning. */
 const char *udpai_restart_failure(const udpai_restart *restart);
-/* From its beginning until it has failed. */
-bool udpai_restart_is_under_way(const udpai_restart *restart);
 
 #endif

@@ -161,10 +161,6 @@ on_shut_down(void *userdata)
 static void
 reload(server *self)
 {
-    if (udpai_restart_is_under_way(self->restart)) {
-        udpai_log(UDPA_LOG_WARNING, "daemon", "SIGHUP: not while another process takes over");
-        return;
-    }
     udpai_service_manager_reloading(self->manager);
     if (self->reload)
         udpai_reload_all(self->reload);
@@ -184,6 +180,12 @@ on_handed_over(void *userdata)
     udpai_reload_end(self->reload);
     udpai_writers_close(UDPAI_TAKE(self->writers));
     udpai_shutdown_leave(&self->shutdown);
+}
+
+static void
+on_restarting(void *userdata, bool is_under_way)
+{
+    udpai_reload_hold(((server *)userdata)->reload, is_under_way);
 }
 
 static void
@@ -408,6 +410,8 @@ open_restart(server *self, udpa_error **ret_error)
         .endpoint = self->endpoint,
         .storage = &self->storage,
         .workers = self->workers,
+        .effective = &self->effective,
+        .under_way = on_restarting,
         .handed_over = on_handed_over,
         .userdata = self,
     };
