@@ -41,6 +41,8 @@
       "How many streams of xDS clients are this replica's share; 0: all.")                         \
     X(STREAMS_REFUSED, COUNTER, NONE, PROCESSES, "udpa_streams_refused",                           \
       "Streams that were rejected: a limit, an unclear identity, an unknown method.")              \
+    X(STREAMS_LIMITED, COUNTER, NONE, PROCESSES, "udpa_streams_limited",                           \
+      "Streams that were rejected, or ended, because a limit was reached.")                        \
     X(STREAMS_CUT_OFF, COUNTER, NONE, PROCESSES, "udpa_streams_cut_off",                           \
       "Streams that ended because the peer's certificate was revoked or has expired.")             \
     X(MESSAGES_TOO_LARGE, COUNTER, NONE, PROCESSES, "udpa_messages_too_large",                     \

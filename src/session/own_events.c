@@ -77,6 +77,9 @@ udpai_hub_note(udpai_hub *hub,
 {
     char text[UDPAI_LOG_MESSAGE_MAX];
     va_list args;
+    if (kind == UDPAI_NOTE_LIMIT_REACHED)
+        udpai_meter_add(udpai_meters_get(hub->meters, UDPAI_METRIC_STREAMS_LIMITED, (udpai_str){0}),
+                        1);
     if (!hub->own_events.topic)
         return;
     va_start(args, format);

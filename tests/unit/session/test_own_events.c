@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "events/batch.h"
 #include "tests/harness/fake_stream.h"
+#include "tests/harness/metered.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 #include "udpa/event/v1/event.pb-c.h"
@@ -217,6 +218,7 @@ a_stream_that_ends_for_a_limit_is_noted(void **state)
     assert_string_equal(found->code, "RESOURCE_EXHAUSTED");
     assert_string_equal(found->address, "10.0.0.1:5");
     assert_non_null(strstr(found->text, "this is too much"));
+    assert_int_equal(metered(udpai_hub_meters(hub.hub), UDPAI_METRIC_STREAMS_LIMITED, ""), 1);
     udpa__event__v1__node_event__free_unpacked(found, NULL);
     fake_stream_close(&stream);
 }
