@@ -418,6 +418,10 @@ check(const udpai_restart *self, udpa_error **ret_error)
         return udpai_fail(
             ret_error, UDPA_ERR_PRECONDITION,
             "process %d, of the restart that has failed, has not ended yet: try again", self->pid);
+    if (getpid() == 1)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "this is the first process of a container, which ends with it: start "
+                          "another container, and end this one");
     if (!plan->settings.acceptance)
         return udpai_fail(
             ret_error, UDPA_ERR_PRECONDITION,

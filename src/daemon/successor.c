@@ -70,6 +70,8 @@ udpai_successor_begin(udpai_options *options, udpa_error **ret_error)
                           ", which is for a process that udpad starts itself");
     self.is_one = true;
     options->run = self.run;
+    options->is_restored = options->is_forced = false; /* they were of the first start */
+    options->restore_from = NULL;
     udpa_err err = take_sockets(ret_error);
     close(UDPAI_SUCCESSOR_SOCKETS_FD);
     return err;

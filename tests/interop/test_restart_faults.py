@@ -4,6 +4,7 @@
 been. It has its store again, publications that have waited get their receipts, who connects is served, and so are those that
 were there; its source is connected again. It logs why."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -122,6 +123,7 @@ def body(test):
     check(f'nothing was sent twice: {client.resent()}', not client.resent())
     client.stop()
     check_end_meanwhile(test, node, publisher)
+    check_container(test)
 
 
 def check_twice(node):
@@ -152,7 +154,11 @@ def check_no_program(test, node):
     program.write_text(text, encoding='utf-8')
     node.deeds.write_text('', encoding='utf-8')
     bootstrap = test.work / 'node.json'
-    good = bootstrap.read_text(encoding='utf-8')
+    good = bootstrap.read_text(encoding='utf-8').replace('"hand_over_timeout": "1s"', '"hand_over_timeout": "60s"')
+    bootstrap.write_text(good, encoding='utf-8') # what follows is udpad itself, which has something to do
+    done = subprocess.run([test.build / 'udpactl', '--admin', f'unix:{test.work}/node-data/admin.sock', 'reload'], text=True,
+                          capture_output=True, timeout=60, check=False)
+    check(f'it may take longer: {done.stdout}{done.stderr}', done.returncode == 0)
     bootstrap.write_text(good.replace('hand_over_timeout', 'hand_over_tmeout'), encoding='utf-8')
     node.process.send_signal(signal.SIGUSR2)
     line = wait_for('what is wrong is logged', lambda: [line for line in node.text().splitlines() if ' error restart: ' in line
@@ -167,6 +173,27 @@ def check_no_program(test, node):
     wait_for('it would be another node', lambda: node.text().count('it would be another node') > n_others, 20)
     write(bootstrap, json.loads(good))
     wait_until_alone(node)
+
+
+def check_container(test):
+    """What ends with its first process."""
+    unshare = ['unshare', '--pid', '--fork', '--kill-child']
+    if subprocess.run([*unshare, 'true'], check=False, stderr=subprocess.DEVNULL).returncode:
+        print('there is no namespace of processes: a node in a container is not looked at')
+        return
+    port, = interop.free_ports(1)
+    process = interop.Process([*unshare, test.build / 'udpad', '--listen', f'127.0.0.1:{port}', '--state', test.work / 'first'],
+                              test.work / 'first.log')
+    try:
+        process.wait_for_log('listening on ')
+        children = pathlib.Path(f'/proc/{process.process.pid}/task/{process.process.pid}/children')
+        first = int(children.read_text(encoding='utf-8').split()[0])
+        os.kill(first, signal.SIGUSR2)
+        process.wait_for_log('no restart: this is the first process of a container')
+        os.kill(first, signal.SIGINT)
+        wait_for('it ends', lambda: process.process.poll() is not None, 20)
+    finally:
+        process.kill()
 
 
 def check_end_meanwhile(test, node, publisher):

@@ -73,13 +73,13 @@ def start(test, manager, passed):
               'http': {'sockets': [{'address': '127.0.0.1:0'}], 'open_pages': ['HEALTH']},
               'static_resources': {'directories': [{'path': str(test.work / 'resources')}]},
               'descriptor_sets': [str(test.build / 'envoy-v3.descriptors')], 'timing': {'drain_time': '1s'},
-              'store': {'directory': str(test.work / 'data')},
+              'store': {'directory': str(test.work / 'data')}, 'audit': {},
               **({'workers': 2} if test.arguments.variant == 'workers' else {})}
     (test.work / 'node.json').write_text(json.dumps(config))
     log = open(test.work / 'node.log', 'ab')
     process = Process.__new__(Process)
     process.log, process.begin = test.work / 'node.log', 0
-    command = ['sh', '-c', f'exec 3<&{passed.fileno()}; LISTEN_PID=$$ exec "$@"', 'sh', test.build / 'udpad', '-c', test.work / 'node.json']
+    command = ['sh', '-c', f'exec 3<&{passed.fileno()}; LISTEN_PID=$$ exec "$@"', 'sh', test.build / 'udpad', '-c', test.work / 'node.json', '--restored']
     process.process = subprocess.Popen(command, stdout=log, stderr=log, pass_fds=(passed.fileno(),), env={
         **os.environ, 'LISTEN_FDS': '1', 'LISTEN_FDNAMES': 'passed', 'NOTIFY_SOCKET': manager.address,
         'WATCHDOG_USEC': '20000000'})
@@ -128,10 +128,13 @@ def play(test, node, succession, manager):
         asker.join()
         check(f'{asker.n} questions by {addresses}: none has failed', not asker.failures, asker.failures[:3])
     succession.wait_until_left()
+    records = subprocess.run([test.build / 'udpactl', '--admin', f'unix:{test.work}/data/admin.sock', 'audit'], text=True,
+                             capture_output=True, timeout=60, check=False).stdout
+    check('--restored was for the first process', records.count(' restore ') == 1, records)
     check('all processes ended well', succession.statuses == [0] * N, succession.statuses)
     check('the files of unix sockets are there', (test.work / 'streams.sock').is_socket())
-    text = node.text()
-    check('nothing is wrong', ' error ' not in text and ' warning ' not in text, text)
+    lines = [line for line in node.text().splitlines() if ' error ' in line or ' warning ' in line]
+    check('nothing is wrong', not [line for line in lines if 'started with --restored' not in line], lines)
 
 
 def check_memory(test):
