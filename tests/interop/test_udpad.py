@@ -219,10 +219,11 @@ def tell_what_takes_a_restart(test):
             '      dry_run: true}\n')
     bootstrap.write_text(good, encoding='utf-8')
     node = Node(test, 'changing', bootstrap=bootstrap, port=None)
-    replace(bootstrap, good.replace('local', 'other') + 'limits: {max_client_groups: 7}\nnode: {cluster: other}\n')
+    replace(bootstrap, good.replace('local', 'other') + 'client_types: [acme.Report]\nnode: {cluster: other}\n')
     said = wait_for('what takes a restart', lambda: problems_of(test, node))
     check(f'it is named: {said.strip()}', len(said.strip().splitlines()) == 1 and
-          'changed.yaml has changed, and it takes a restart until this is effective: node, limits' in said)
+          'changed.yaml has changed, and it takes a restart until this is effective: ' in said and
+          all(section in said.rsplit(': ', 1)[1] for section in ('node', 'client_types')))
     check('and logged', said.strip() in node.wait_for_log('it takes a restart'))
     check('the rules were taken over', node.wait_for_log('rules'))
     replace(bootstrap, good)
