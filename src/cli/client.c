@@ -92,6 +92,14 @@ is_of_why(const udpai_cli *cli, const udpa_error *error)
            strstr(udpa_error_message(error), UDPAI_TYPE_NAME(UDPAI_TYPE_NODE_STATUS));
 }
 
+/* It has asked to connect again, where another process, or another node, may be by now. */
+static bool
+is_of_drain(const udpa_error *error)
+{
+    return udpa_error_code(error) == UDPA_ERR_UNAVAILABLE &&
+           strstr(udpa_error_message(error), "draining: connect again");
+}
+
 static const udpa_error *
 failure(const udpai_cli *cli)
 {
@@ -168,7 +176,7 @@ on_look(uv_timer_t *timer)
         end_denied(cli, error);
     else if (is_tried_again(cli))
         udpai_cli_complain("%s (trying again)", udpa_error_message(error));
-    else if (!cli->has_answered)
+    else if (!cli->has_answered && !is_of_drain(error))
         fail_to_connect(cli, error);
 }
 

@@ -238,14 +238,19 @@ follow_one(void *userdata, const udpai_durable_op *op)
 
 /* What clients lack that are still here, they have when they have moved. */
 static void
+follow_no_more(udpai_restart *self, const char *why)
+{
+    udpai_worker_link_close(UDPAI_TAKE(self->link));
+    udpai_log(UDPA_LOG_WARNING, LOG, "what process %d changes is not followed any more: %s",
+              self->pid, why);
+}
+
+static void
 follow(udpai_restart *self, udpai_str batch)
 {
     udpa_err err = udpai_batch_text_read(batch, follow_one, self);
-    if (err == UDPA_OK)
-        return;
-    udpai_worker_link_close(UDPAI_TAKE(self->link));
-    udpai_log(UDPA_LOG_WARNING, LOG, "what process %d changes is not followed any more: %s",
-              self->pid, udpa_err_text(err));
+    if (err != UDPA_OK)
+        follow_no_more(self, udpa_err_text(err));
 }
 
 static void
@@ -267,8 +272,11 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
 static void
 on_ended(void *userdata, const udpa_error *why)
 {
-    if (why)
-        give_up(userdata, udpa_error_message(why));
+    udpai_restart *self = userdata;
+    if (why && self->stage == STAGE_OVER)
+        follow_no_more(self, udpa_error_message(why));
+    else if (why)
+        give_up(self, udpa_error_message(why));
 }
 
 /* ---- the other process ---- */
