@@ -18,6 +18,7 @@ Of commands it is tested that they are understood (exit status 2 is a mistake in
 in a file): most of what they are about is not there.
 """
 import argparse
+import contextlib
 import functools
 import json
 import os
@@ -25,6 +26,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -239,6 +241,7 @@ class Shell:
         self.test = test
         self.work = test.work / 'shell'
         self.work.mkdir()
+        self.successors = [] # of the node, by 'udpactl restart': nobody else ends them
         node, server = test.start_node('documents', '--http', '127.0.0.1:0')
         line = node.wait_for_log('over REST')
         node.wait_for_log('admin socket')
@@ -275,7 +278,13 @@ class Shell:
                              {**os.environ, 'UDPACTL_SERVER': self.nodes['--server'],
                               'UDPACTL_ADMIN': self.nodes['--admin'],
                               'XDG_CONFIG_HOME': str(self.work / 'home')})
+        self.successors += [int(process) for process in re.findall(r'Process (\d+) serves', output)]
         return f'{place}: {shlex.join(command)}: {output}' if status == MISTAKE else None
+
+    def end(self):
+        for process in self.successors:
+            with contextlib.suppress(ProcessLookupError): # it has had a successor in its turn
+                os.kill(process, signal.SIGKILL)
 
     def check_udpad(self, place, command):
         if '-c' in command or '--config' in command:
@@ -356,6 +365,13 @@ def test_references(test, reader):
 def test_all(test):
     need_descriptors(test)
     reader, shell = Reader(test), Shell(test)
+    try:
+        test_pages(test, reader, shell)
+    finally:
+        shell.end()
+
+
+def test_pages(test, reader, shell):
     test_self(reader, shell)
     test_banner(test)
     test_refusal(test, reader)
