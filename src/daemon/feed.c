@@ -31,13 +31,19 @@ drop(pending *one)
     udpai_free(one);
 }
 
+static void
+drop_all(udpai_feed *self)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &self->all)
+        drop(UDPAI_LIST_ENTRY(at, pending, node));
+}
+
 /* Its clients have the rest when they have moved. */
 static void
 give_up(udpai_feed *self, const char *why)
 {
     self->has_ended = true;
-    UDPAI_LIST_FOREACH_SAFE (at, &self->all)
-        drop(UDPAI_LIST_ENTRY(at, pending, node));
+    drop_all(self);
     udpai_log(UDPA_LOG_WARNING, LOG, "the process before is sent no more changes: %s", why);
 }
 
@@ -45,9 +51,9 @@ static void
 on_begun(void *userdata, const udpai_durable_batch *batch, uint64_t ticket)
 {
     udpai_feed *self = userdata;
-    pending *one = self->has_ended ? NULL : udpai_alloc(sizeof(*one));
     if (self->has_ended)
         return;
+    pending *one = udpai_alloc(sizeof(*one));
     if (one) {
         one->ticket = ticket;
         udpai_list_init(&one->node);
@@ -100,7 +106,6 @@ udpai_feed_end(udpai_feed *self)
     if (!self)
         return;
     udpai_endpoint_tap_commits(self->endpoint, NULL);
-    UDPAI_LIST_FOREACH_SAFE (at, &self->all)
-        drop(UDPAI_LIST_ENTRY(at, pending, node));
+    drop_all(self);
     udpai_free(self);
 }

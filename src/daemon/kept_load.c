@@ -18,17 +18,17 @@ udpai_kept_load_open(udpai_reported_load **ret_reported,
                      const udpai_plan *plan,
                      udpa_error **ret_error)
 {
-    udpai_strbuf sums = {0}, told = {0};
+    udpai_strbuf sums = {0}, reported = {0};
     udpai_str owner = plan->settings.node.instance;
     udpa_err err = put_path(&sums, plan, "load-sums");
     if (err == UDPA_OK)
-        err = put_path(&told, plan, "load-told");
+        err = put_path(&reported, plan, "load-told");
     if (err == UDPA_OK)
         err = udpai_endpoint_keep_load(endpoint, udpai_strbuf_view(&sums).data, owner);
     if (err == UDPA_OK && plan->reported_load.n)
-        err = udpai_reported_load_open(ret_reported, udpai_strbuf_view(&told).data, owner,
+        err = udpai_reported_load_open(ret_reported, udpai_strbuf_view(&reported).data, owner,
                                        plan->reported_load.items, plan->reported_load.n);
     udpai_strbuf_done(&sums);
-    udpai_strbuf_done(&told);
+    udpai_strbuf_done(&reported);
     return udpai_fail_code(ret_error, err);
 }

@@ -183,7 +183,7 @@ on_handed_on(uv_timer_t *timer)
 }
 
 /* What clients have reported until now is this process's to pass on; then it is silent, so that
- * nobody hears of anything twice. */
+ * nobody receives anything twice. */
 static void
 leave_peers(udpai_restart *self)
 {

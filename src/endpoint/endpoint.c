@@ -329,12 +329,6 @@ udpai_endpoint_follow(udpa_endpoint *endpoint, const udpai_durable_op *op)
     return err;
 }
 
-void
-udpai_endpoint_pause(udpa_endpoint *endpoint, bool is_paused)
-{
-    udpai_endpoint_turn_pause(endpoint, is_paused);
-}
-
 udpa_err
 udpai_endpoint_leave_peers(udpa_endpoint *endpoint, bool leaves)
 {

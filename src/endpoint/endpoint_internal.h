@@ -55,8 +55,6 @@ udpa_err udpai_endpoint_turn_streams(udpa_endpoint *endpoint,
                                      udpa_error **ret_error);
 /* Takes what was received before the start. */
 void udpai_endpoint_turn_start(udpa_endpoint *endpoint);
-/* Holds what is reported, or takes it. */
-void udpai_endpoint_turn_pause(udpa_endpoint *endpoint, bool is_paused);
 /* A batch was committed, and is consumed; of a udpai_durable_engine. */
 void udpai_endpoint_committed(void *endpoint, udpai_durable_batch *batch);
 /* Something is reported, and is taken; of a udpai_replication. */

@@ -194,7 +194,7 @@ udpai_endpoint_turn_start(udpa_endpoint *endpoint)
 }
 
 void
-udpai_endpoint_turn_pause(udpa_endpoint *endpoint, bool is_paused)
+udpai_endpoint_pause(udpa_endpoint *endpoint, bool is_paused)
 {
     endpoint->is_paused = is_paused;
     udpai_loop_wheel_advance(endpoint->wheel);

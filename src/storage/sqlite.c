@@ -181,9 +181,8 @@ take_keys(struct engine *engine)
     udpai_sealer before = engine->db.sealer;
     pthread_mutex_lock(&engine->mutex);
     bool is_new = engine->has_new_keys && !engine->is_away;
-    if (is_new)
-        engine->db.sealer = engine->new_keys;
     if (is_new) {
+        engine->db.sealer = engine->new_keys;
         engine->has_new_keys = false;
         udpai_sealer_done(&engine->new_keys);
     }

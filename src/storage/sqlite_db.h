@@ -72,7 +72,7 @@ udpa_err udpai_sqlite_db_open(udpai_sqlite_db *db,
 /* Writes the log back into the database, closes and unlocks it. */
 void udpai_sqlite_db_close(udpai_sqlite_db *db);
 
-/* The same, to be opened again: what it is told of the process stays. */
+/* The same, to be opened again: its options stay. */
 void udpai_sqlite_db_leave(udpai_sqlite_db *db);
 /* Nothing else has changed what is in it meanwhile. On an error it is as it was left. */
 udpa_err udpai_sqlite_db_return(udpai_sqlite_db *db, udpa_error **ret_error);
